@@ -80,7 +80,7 @@ model::ExplainFacts gather_facts(store::Store& store, const model::Execution& ex
   if (execution.identity) {
     const model::Catalogue catalogue = model::decode_catalogue(store.catalogue(execution.queue.namespace_name));
     if (const model::TaskDefinition* const entry = catalogue.find(execution.task)) { facts.task = *entry; }
-    facts.usual = catalogue.usual;
+    facts.default_strategy = catalogue.default_strategy;
     facts.holding = store.holding(*execution.identity);
   }
   return facts;

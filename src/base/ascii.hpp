@@ -22,7 +22,7 @@ constexpr bool has(std::uint64_t bytes, char wanted) {
   return ((zero_where_equal - ones) & ~zero_where_equal & highs) != 0;
 }
 
-// Whether is_bad(eight bytes) is false for all of the text. The last step is padded with blanks.
+// Whether `is_bad` is false for every eight bytes of the text. Blanks fill up the last eight.
 template <class IsBad>
 bool none(std::string_view text, IsBad is_bad) {
   const char* at = text.data();
@@ -44,7 +44,7 @@ inline bool is_printable_ascii(std::string_view text) {
   return ascii::none(text, [](std::uint64_t bytes) { return ascii::has_unprintable(bytes); });
 }
 
-// The same, and neither quotes nor backslashes: JSON writes such text unescaped.
+// Whether the text is printable ASCII without quotes and backslashes: JSON writes such text unescaped.
 inline bool is_plain_ascii(std::string_view text) {
   return ascii::none(text, [](std::uint64_t bytes) {
     return ascii::has_unprintable(bytes) || ascii::has(bytes, '"') || ascii::has(bytes, '\\');

@@ -9,7 +9,7 @@ namespace hapax::base {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 
-// None for text that differs from what to_base64 writes.
+// Returns nothing for text that to_base64 would not write.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace hapax::base

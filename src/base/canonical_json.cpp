@@ -11,8 +11,8 @@ namespace hapax::base {
 
 namespace {
 
-// Compares by UTF-16 code units. Bytes of UTF-8 order the same but for characters above U+FFFF: as surrogates in UTF-16
-// they come before U+E000 to U+FFFF.
+// Compares by UTF-16 code units. UTF-8 bytes give the same order except for characters above U+FFFF: UTF-16 writes
+// these as surrogates, which come before U+E000 to U+FFFF.
 bool before_in_utf16(std::string_view a, std::string_view b) {
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (in_a == a.end() || in_b == b.end()) { return a.size() < b.size(); }

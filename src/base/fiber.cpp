@@ -93,9 +93,9 @@ struct Fiber::Impl {
   HAPAX_NOT_INSTRUMENTED static void enter(transfer_t from) {
     auto* const self = static_cast<Impl*>(from.data);
     self->outside = from.fctx;
-    self->arrived();
+    self->entered_stack();
     self->run();
-    self->leave(true);
+    self->leave_stack(true);
     jump_fcontext(self->outside, nullptr);
   }
 
@@ -104,15 +104,15 @@ struct Fiber::Impl {
     done = true;
   }
 
-  // On the fiber's stack, coming from outside.
-  HAPAX_NOT_INSTRUMENTED void arrived() {
+  // Called on the fiber's stack after a switch from the caller's stack.
+  HAPAX_NOT_INSTRUMENTED void entered_stack() {
 #ifdef HAPAX_FIBER_ASAN
     __sanitizer_finish_switch_fiber(inside_fake, &outside_bottom, &outside_size);
 #endif
   }
 
-  // On the fiber's stack, before going outside.
-  HAPAX_NOT_INSTRUMENTED void leave([[maybe_unused]] bool for_good) {
+  // Called on the fiber's stack before a switch to the caller's stack.
+  HAPAX_NOT_INSTRUMENTED void leave_stack([[maybe_unused]] bool for_good) {
 #ifdef HAPAX_FIBER_ASAN
     __sanitizer_start_switch_fiber(for_good ? nullptr : &inside_fake, outside_bottom, outside_size);
 #endif
@@ -153,9 +153,9 @@ HAPAX_NOT_INSTRUMENTED void Fiber::resume(const char* name) {
 
 HAPAX_NOT_INSTRUMENTED void Fiber::suspend() {
   Impl& impl = *impl_;
-  impl.leave(false);
+  impl.leave_stack(false);
   impl.outside = jump_fcontext(impl.outside, nullptr).fctx;
-  impl.arrived();
+  impl.entered_stack();
 }
 
 bool Fiber::done() const { return impl_->done; }
@@ -163,7 +163,7 @@ bool Fiber::done() const { return impl_->done; }
 bool Fiber::in_catch() const { return impl_->exceptions.caught != nullptr || impl_->exceptions.uncaught != 0; }
 
 std::size_t Fiber::stack_left() const {
-  // Not the address of a local variable: a sanitizer may keep those elsewhere.
+  // A sanitizer may keep local variables on another stack, so the address of one would not do.
   return static_cast<std::size_t>(static_cast<char*>(__builtin_frame_address(0)) - impl_->stack->bottom());
 }
 

@@ -18,7 +18,7 @@ class Fiber {
   Fiber(StackPool& pool, std::function<void()> body);
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
-  // Requires that the body has ended, never began, or was abandoned.
+  // The body must have ended, never have begun, or be abandoned.
   ~Fiber();
 
   // Runs the body until it suspends or ends. `name`: the stack's owner, for the message when the stack overflows.

@@ -1,7 +1,7 @@
 // FutexWord: one 32-bit word that threads can sleep on. Any thread may call it.
 //
-// Like std::atomic's wait and notify, but without libstdc++'s rounds of sched_yield before it sleeps: with eight
-// callers on two cores those took half of all CPU time of an enqueue.
+// std::atomic's wait would do the same, but libstdc++ calls sched_yield many times before it sleeps: with eight callers
+// on two cores these calls took half of an enqueue's CPU time.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class FutexWord {
     while (load() == value) { call(FUTEX_WAIT_PRIVATE, value); }
   }
 
-  // The same; false when `at_most` passes first.
+  // Returns true when the value differs from `value`, false when `at_most` passes first.
   [[nodiscard]] bool wait_while(std::uint32_t value, std::chrono::nanoseconds at_most) const {
     const auto until = std::chrono::steady_clock::now() + at_most;
     while (load() == value) {

@@ -80,9 +80,9 @@ class KeySet {
 // Reads the text once from front to back; `at_` never moves back. Recursion is bounded.
 class Checker {
  public:
-  Checker(std::string_view text, std::string_view field, std::size_t around)
+  Checker(std::string_view text, std::string_view field, std::size_t outer_levels)
       : field_(field),
-        deepest_(limits::json_depth + around),
+        deepest_(limits::json_depth + outer_levels),
         begin_(text.data()),
         at_(begin_),
         end_(begin_ + text.size()) {}
@@ -101,7 +101,7 @@ class Checker {
     refuse_at(at_, at_ == end_ ? "the text ends inside the JSON value" : message);
   }
 
-  // Words of other notations are the usual cause of the error.
+  // NaN and Infinity are the usual cause, so the message names them.
   [[noreturn]] void refuse_no_value(const char* at) const {
     const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
     if (rest.starts_with("NaN") || rest.starts_with("Infinity") || rest.starts_with("-Infinity")) {
@@ -153,11 +153,11 @@ class Checker {
     at_ += expected.size();
   }
 
-  // Reads the opening bracket. False when the closing bracket follows; it is read then.
+  // Reads the opening bracket. Returns false after an empty array or object, whose closing bracket it reads too.
   bool enter(std::size_t depth, char closing) {
     static_assert(limits::json_depth == 64, "the message says so");
     if (depth > deepest_) {
-      refuse("is nested deeper than 64 levels; expected at most 64: send what lies deeper as a string of its own");
+      refuse("is nested deeper than 64 levels; expected at most 64: send deeper parts as JSON text in a string");
     }
     ++at_;
     skip_space();
@@ -168,8 +168,8 @@ class Checker {
     return true;
   }
 
-  // Reads the comma or closing bracket after an item. False after the closing bracket.
-  bool goes_on(char closing, const char* expected) {
+  // Reads the comma or the closing bracket after an item. Returns false after the closing bracket.
+  bool next_item(char closing, const char* expected) {
     if (next_is(closing)) {
       ++at_;
       return false;
@@ -182,7 +182,7 @@ class Checker {
 
   void array(std::size_t depth) {
     if (!enter(depth, ']')) { return; }
-    do { value(depth); } while (goes_on(']', "expected ',' or ']'"));
+    do { value(depth); } while (next_item(']', "expected ',' or ']'"));
   }
 
   void object(std::size_t depth) {
@@ -196,7 +196,7 @@ class Checker {
       ++at_;
       skip_space();
       value(depth);
-    } while (goes_on('}', "expected ',' or '}'"));
+    } while (next_item('}', "expected ',' or '}'"));
     if (const std::optional<Key> repeated = keys.find_repeated()) { refuse_repeated(*repeated); }
   }
 
@@ -212,7 +212,7 @@ class Checker {
     return {text, opening};
   }
 
-  // Reads a string; true when it had an escape.
+  // Reads a string. Returns whether it had an escape.
   bool string() {
     ++at_;
     bool escaped = false;
@@ -340,8 +340,8 @@ class Checker {
 
 }  // namespace
 
-void check_json(std::string_view text, std::string_view field, std::size_t around) {
-  Checker(text, field, around).check();
+void check_json(std::string_view text, std::string_view field, std::size_t outer_levels) {
+  Checker(text, field, outer_levels).check();
 }
 
 }  // namespace hapax::base

@@ -11,9 +11,9 @@ namespace hapax::base {
 
 namespace {
 
-// For a number that a double cannot hold: whether it is too large rather than too close to zero. The power of ten of
-// its first non-zero digit decides: only numbers above 1e308 and below 1e-323 get here.
-bool is_above_one(std::string_view number) {
+// Whether a number that a double cannot hold is too large, rather than too close to zero. The power of ten of its first
+// non-zero digit decides, because only numbers above 1e308 and below 1e-323 get here.
+bool is_too_large(std::string_view number) {
   const std::size_t mark = number.find_first_of("eE");
   const std::string_view mantissa = number.substr(0, mark);
   const std::size_t first = mantissa.find_first_not_of("-0.");
@@ -39,7 +39,7 @@ bool is_above_one(std::string_view number) {
 std::optional<double> read_json_number(std::string_view number) {
   double value = 0;
   const std::errc problem = std::from_chars(number.data(), number.data() + number.size(), value).ec;
-  if (problem == std::errc::result_out_of_range) { return is_above_one(number) ? std::nullopt : std::optional(0.0); }
+  if (problem == std::errc::result_out_of_range) { return is_too_large(number) ? std::nullopt : std::optional(0.0); }
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 

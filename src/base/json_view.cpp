@@ -9,9 +9,9 @@
 namespace hapax::base {
 namespace {
 
-// Runs `read`; its InvalidArgument about a value becomes BadAnswer.
+// Returns what `read` returns. If `read` throws InvalidArgument, throws BadAnswer about the member.
 template <class Read>
-auto answered(std::string_view name, Read read) {
+auto read_or_bad_answer(std::string_view name, Read read) {
   try {
     return read();
   } catch (const InvalidArgument& error) {
@@ -22,7 +22,7 @@ auto answered(std::string_view name, Read read) {
 }  // namespace
 
 JsonView::JsonView(std::string_view object)
-    : members_(answered("document", [&] { return checked_members(object, "document"); })) {}
+    : members_(read_or_bad_answer("document", [&] { return checked_members(object, "document"); })) {}
 
 const JsonMember* JsonView::find(std::string_view name) const {
   const auto found =
@@ -32,16 +32,16 @@ const JsonMember* JsonView::find(std::string_view name) const {
 
 std::string JsonView::text(std::string_view name) const {
   const JsonMember* const member = find(name);
-  return member == nullptr ? "" : answered(name, [&] { return member->text(); });
+  return member == nullptr ? "" : read_or_bad_answer(name, [&] { return member->text(); });
 }
 
-std::int64_t JsonView::integer(std::string_view name, std::int64_t usual) const {
+std::int64_t JsonView::integer(std::string_view name, std::int64_t fallback) const {
   const JsonMember* const member = find(name);
-  return member == nullptr ? usual : answered(name, [&] { return member->integer(); });
+  return member == nullptr ? fallback : read_or_bad_answer(name, [&] { return member->integer(); });
 }
 
-int JsonView::small(std::string_view name, int usual) const {
-  const std::int64_t value = integer(name, usual);
+int JsonView::small(std::string_view name, int fallback) const {
+  const std::int64_t value = integer(name, fallback);
   if (value < INT32_MIN || value > INT32_MAX) {
     throw BadAnswer("the answer's member '" + std::string(name) + "' is out of range");
   }
@@ -52,37 +52,37 @@ std::optional<double> JsonView::number(std::string_view name) const {
   const JsonMember* const member = find(name);
   if (member == nullptr) { return std::nullopt; }
   const auto value = nlohmann::json::parse(member->value);
-  if (!value.is_number()) { throw BadAnswer("the answer's member '" + std::string(name) + "' is no number"); }
+  if (!value.is_number()) { throw BadAnswer("the answer's member '" + std::string(name) + "' is not a number"); }
   return value.get<double>();
 }
 
 bool JsonView::flag(std::string_view name) const {
   const JsonMember* const member = find(name);
-  return member != nullptr && answered(name, [&] { return member->boolean(); });
+  return member != nullptr && read_or_bad_answer(name, [&] { return member->boolean(); });
 }
 
 std::optional<Time> JsonView::time(std::string_view name) const {
-  const std::string told = text(name);
-  if (told.empty()) { return std::nullopt; }
-  return answered(name, [&] { return parse_time(told, name); });
+  const std::string value = text(name);
+  if (value.empty()) { return std::nullopt; }
+  return read_or_bad_answer(name, [&] { return parse_time(value, name); });
 }
 
 std::optional<Duration> JsonView::duration(std::string_view name) const {
-  const std::string told = text(name);
-  if (told.empty()) { return std::nullopt; }
-  return answered(name, [&] { return parse_duration(told, name); });
+  const std::string value = text(name);
+  if (value.empty()) { return std::nullopt; }
+  return read_or_bad_answer(name, [&] { return parse_duration(value, name); });
 }
 
 std::optional<Uuid> JsonView::uuid(std::string_view name) const {
-  const std::string told = text(name);
-  if (told.empty()) { return std::nullopt; }
-  if (const std::optional<Uuid> id = Uuid::parse(told)) { return id; }
-  throw BadAnswer("the answer's member '" + std::string(name) + "' is no id");
+  const std::string value = text(name);
+  if (value.empty()) { return std::nullopt; }
+  if (const std::optional<Uuid> id = Uuid::parse(value)) { return id; }
+  throw BadAnswer("the answer's member '" + std::string(name) + "' is not an ID");
 }
 
 std::vector<std::string> JsonView::texts(std::string_view name) const {
   const JsonMember* const member = find(name);
-  return member == nullptr ? std::vector<std::string>{} : answered(name, [&] { return member->texts(); });
+  return member == nullptr ? std::vector<std::string>{} : read_or_bad_answer(name, [&] { return member->texts(); });
 }
 
 std::string_view JsonView::raw(std::string_view name) const {
@@ -98,7 +98,7 @@ std::vector<std::string_view> JsonView::items(std::string_view name) const {
 std::vector<std::string_view> array_items(std::string_view array) {
   base::JsonCursor cursor(array);
   if (cursor.done() || cursor.peek() != '[') {
-    throw BadAnswer("the answer has something else where a list has to be");
+    throw BadAnswer("the answer has another value where a list is expected");
   }
   cursor.step();
   std::vector<std::string_view> items;
@@ -110,9 +110,7 @@ std::vector<std::string_view> array_items(std::string_view array) {
 }
 
 void check_answer(std::string_view text, const std::string& from) {
-  if (!nlohmann::json::accept(text)) {
-    throw BadAnswer(from + " answered with something that is no JSON; is it a hapax server?");
-  }
+  if (!nlohmann::json::accept(text)) { throw BadAnswer(from + " did not answer with JSON; is it a hapax server?"); }
 }
 
 }  // namespace hapax::base

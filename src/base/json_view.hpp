@@ -1,7 +1,8 @@
 // JsonView: the members of a JSON object in a server's answer, read by name.
 //
-// Reads documents of this build and later ones: an absent or null member reads as empty, and unknown members are
-// ignored. Points into the text, which must be one JSON value. Throws BadAnswer where a member has the wrong type.
+// Reads documents of this build and of later ones: an absent or null member reads as empty, and unknown members are
+// ignored. A JsonView points into the text, which must be one JSON value and outlive the view. Throws BadAnswer for a
+// member of the wrong type.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -30,8 +31,8 @@ class JsonView {
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }  // present and not null
   [[nodiscard]] std::string text(std::string_view name) const;
-  [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t usual = 0) const;
-  [[nodiscard]] int small(std::string_view name, int usual = 0) const;
+  [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
+  [[nodiscard]] int small(std::string_view name, int fallback = 0) const;
   [[nodiscard]] std::optional<double> number(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const;
   [[nodiscard]] std::optional<Time> time(std::string_view name) const;
@@ -52,7 +53,8 @@ class JsonView {
 // The items of a JSON array as slices of its text.
 [[nodiscard]] std::vector<std::string_view> array_items(std::string_view array);
 
-// Throws BadAnswer unless `text` is one JSON value. No limit on depth: payloads are nested in documents about them.
+// Throws BadAnswer unless `text` is one JSON value. The depth is not limited, because documents contain payloads, which
+// may themselves be nested to the limit.
 void check_answer(std::string_view text, const std::string& from);
 
 }  // namespace hapax::base

@@ -10,9 +10,9 @@ namespace hapax::limits {
 
 // The limit of an input and of a result: the default, and the range in which it can be set (base/payload_limit.hpp).
 // Programs on both sides can hold an answer with a hundred payloads of the default limit, or with a few of the largest.
-inline constexpr std::size_t payload_usual = 1 << 20;
-inline constexpr std::size_t payload_least = 1 << 10;
-inline constexpr std::size_t payload_most = 8 << 20;
+inline constexpr std::size_t payload_default = 1 << 20;
+inline constexpr std::size_t payload_min = 1 << 10;
+inline constexpr std::size_t payload_max = 8 << 20;
 inline constexpr std::size_t json_depth = 64;
 inline constexpr std::size_t name_bytes = 200;  // namespace, queue, task, tag, worker label
 inline constexpr std::size_t key_bytes = 255;   // a caller's idempotency key
@@ -48,7 +48,7 @@ inline constexpr int tasks_per_claim = 1000;
 inline constexpr int concurrency = 1'000'000;      // of a queue, a worker or a key
 inline constexpr int rate = 1'000'000;             // starts that a rate limit may allow per period, and its burst
 inline constexpr int weight = 1000;                // of one execution under a rate limit
-inline constexpr int parked_keys_per_look = 1000;  // limit keys that one search for stranded executions visits
+inline constexpr int parked_keys_per_scan = 1000;  // limit keys that one search for stranded executions visits
 inline constexpr int worker_threads = 1024;        // of one worker's pool
 
 inline constexpr int events_per_batch = 1000;
@@ -77,8 +77,8 @@ inline constexpr std::size_t claim_bytes = 16 << 20;
 inline constexpr int search_rows = 10'000;
 inline constexpr std::size_t search_bytes = 64 << 20;
 
-// A sweep that fails on a row skips that row for a while, so that the other rows are swept.
-inline constexpr std::size_t sweep_set_aside = 10'000;  // skipped rows that a process remembers
+// A sweep sets a row on which it fails aside for a while, so that the other rows are swept.
+inline constexpr std::size_t sweep_set_aside = 10'000;  // rows set aside that a process remembers
 inline constexpr Duration sweep_set_aside_for = std::chrono::minutes(1);
 inline constexpr int sweep_failures = 3;                 // failed sweeps in a row after which a server is not ready
 inline constexpr std::size_t sweep_error_bytes = 2000;   // of a failed sweep's message

@@ -17,22 +17,22 @@
 namespace hapax::base {
 
 namespace detail {
-inline std::atomic<std::size_t> payload_limit_bytes = limits::payload_usual;
+inline std::atomic<std::size_t> payload_limit_bytes = limits::payload_default;
 }
 
 // Any thread.
 [[nodiscard]] inline std::size_t payload_limit() { return detail::payload_limit_bytes.load(std::memory_order_relaxed); }
 
-// The limit for a value that becomes part of an input, as it came and perhaps once more through a template: an event,
-// the result of the previous run. Returns `usual` if the payload limit has room for that.
+// The limit for an event or a previous run's result, which becomes part of an input, as it came and perhaps once more
+// through a template: `usual`, or less if the payload limit is small.
 [[nodiscard]] inline std::size_t part_limit(std::size_t usual) { return std::min(usual, payload_limit() / 4); }
 
-// Throws InvalidArgument unless within limits::payload_least and limits::payload_most.
+// Throws InvalidArgument unless within limits::payload_min and limits::payload_max.
 inline void set_payload_limit(std::size_t bytes) {
-  if (bytes < limits::payload_least || bytes > limits::payload_most) {
+  if (bytes < limits::payload_min || bytes > limits::payload_max) {
     throw InvalidArgument("payload_limit", std::to_string(bytes) + " bytes is out of range; expected " +
-                                               std::to_string(limits::payload_least) + " to " +
-                                               std::to_string(limits::payload_most));
+                                               std::to_string(limits::payload_min) + " to " +
+                                               std::to_string(limits::payload_max));
   }
   detail::payload_limit_bytes.store(bytes, std::memory_order_relaxed);
 }

@@ -1,4 +1,4 @@
-// Fast paths that can be switched off, so that what each of them gains can be measured (bench/rig/turns.py).
+// Fast paths that can be switched off, so that the gain of each can be measured (bench/rig/turns.py).
 //
 // HAPAX_PLAIN_PATHS="batch-gather,batch-burst" in the environment: the process takes the plain path instead of the
 // named fast ones; "all" names all of them. Results are the same on both paths. The variable is for benchmarks, and is

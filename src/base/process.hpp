@@ -13,7 +13,8 @@ namespace detail {
 
 inline std::atomic<pid_t> known_process_id{0};  // 0: not known yet, or the fork handler could not be registered
 
-// Runs before main, so that no fork happens meanwhile and no atfork handler of the program is registered earlier.
+// Registers the fork handler before main, so that no fork comes before it and the program's own fork handlers come
+// after it.
 [[maybe_unused]] inline const bool forks_watched = [] {
   const auto learn = [] { known_process_id.store(::getpid(), std::memory_order_relaxed); };
   if (pthread_atfork(nullptr, nullptr, +learn) != 0) { return false; }

@@ -29,7 +29,7 @@ thread_local const char* watched_owner = nullptr;
 struct sigaction earlier_segv;  // NOLINT: written once, before the handler is installed
 struct sigaction earlier_bus;
 
-void say(const char* text) {
+void write_to_stderr(const char* text) {
   const ssize_t ignored = write(STDERR_FILENO, text, std::strlen(text));
   (void)ignored;
 }
@@ -37,11 +37,11 @@ void say(const char* text) {
 // Calls only functions that are safe in a signal handler.
 void on_fault(int signal, siginfo_t* info, void*) {
   if (watched != nullptr && watched->is_guard(info->si_addr)) {
-    say("hapax: workflow '");
-    say(watched_owner);
-    say("' has used up its stack (WorkerOptions::workflow_stack); the process ends\n");
+    write_to_stderr("hapax: workflow '");
+    write_to_stderr(watched_owner);
+    write_to_stderr("' has used up its stack (WorkerOptions::workflow_stack); the process ends\n");
   }
-  // The earlier handler decides: it is restored, and the faulting instruction runs again and calls it.
+  // Leaves the fault to the earlier handler: restores that handler, and the faulting instruction runs again.
   sigaction(signal, signal == SIGBUS ? &earlier_bus : &earlier_segv, nullptr);
 }
 

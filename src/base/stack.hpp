@@ -8,7 +8,7 @@
 
 namespace hapax::base {
 
-// One mapping. Only the pages that were touched cost memory.
+// One mapping. Only touched pages cost memory.
 class Stack {
  public:
   explicit Stack(std::size_t bytes);

@@ -31,7 +31,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-std::string said(const std::string& what, int error) { return what + ": " + std::strerror(error); }
+std::string errno_text(const std::string& what, int error) { return what + ": " + std::strerror(error); }
 
 // Blocks SIGPIPE: OpenSSL uses write(2), so a closed connection would end the program. A SIGPIPE that was pending
 // before stays pending.
@@ -77,10 +77,10 @@ std::string tls_reason() {
   return text == nullptr ? "the connection was closed" : text;
 }
 
-// Returns when a signal interrupted the call and time is left; throws otherwise.
-void check_again(const char* what, int error, Steady::time_point until) {
+// Returns if a signal interrupted the call and time is left, so that the caller tries again. Otherwise throws.
+void throw_unless_interrupted(const char* what, int error, Steady::time_point until) {
   const bool interrupted = error == EINTR;
-  if (!interrupted && error != EAGAIN && error != EWOULDBLOCK) { throw StreamBroken(said(what, error)); }
+  if (!interrupted && error != EAGAIN && error != EWOULDBLOCK) { throw StreamBroken(errno_text(what, error)); }
   if (!interrupted || Steady::now() >= until) { throw StreamBroken("no answer in time", true); }
 }
 
@@ -160,7 +160,7 @@ Stream::~Stream() {
     ERR_clear_error();
     SSL_free(session_);
   } else if (session_ != nullptr) {
-    SSL_free(session_);  // a forked child has one thread here, which may hold the lock
+    SSL_free(session_);  // without tls_calls(): a forked child has one thread, and that thread may hold the lock
   }
   close(socket_);
 }
@@ -182,7 +182,7 @@ void Stream::connect_to_socket(const std::string& path, Instant until) {
   if (path.size() >= sizeof address.sun_path) { throw StreamBroken("the socket's path is too long"); }
   path.copy(address.sun_path, path.size());
   socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) { throw StreamBroken(said("socket", errno)); }
+  if (socket_ < 0) { throw StreamBroken(errno_text("socket", errno)); }
   const int error = finish_connect(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), until);
   // A Unix socket with a full queue fails at once instead of waiting.
   if (error != 0) { throw StreamBroken(std::strerror(error), error == ETIMEDOUT); }
@@ -202,12 +202,12 @@ void Stream::connect_to(const StreamPeer& peer, Instant until) {
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next, --left) {
     socket_ = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket_ < 0) {
-      trouble = said("socket", errno);
+      trouble = errno_text("socket", errno);
       continue;
     }
     const int one = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // Each address gets its share of the time, so that one without an answer leaves time for the rest.
+    // Each address gets its share of the time, so that an address without an answer leaves time for the rest.
     const Instant now = Steady::now();
     const int error =
         finish_connect(connect(socket_, address->ai_addr, address->ai_addrlen), now + (until - now) / left);
@@ -220,7 +220,7 @@ void Stream::connect_to(const StreamPeer& peer, Instant until) {
   throw StreamBroken(trouble, timed_out);
 }
 
-void Stream::allow(int option, Duration& allowed, Duration at_most) const {
+void Stream::limit_call_time(int option, Duration& allowed, Duration at_most) const {
   if (allowed == at_most) { return; }
   const Duration wait = std::max<Duration>(at_most, std::chrono::milliseconds(1));  // 0 would mean no limit
   const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
@@ -250,9 +250,9 @@ Stream::TlsStep Stream::tls_step(Call call) {
   ERR_clear_error();
   TlsStep step{.result = call(session_)};
   step.error = SSL_get_error(session_, step.result);
-  const bool goes_on =
+  const bool has_not_failed =
       step.error == SSL_ERROR_NONE || step.error == SSL_ERROR_WANT_READ || step.error == SSL_ERROR_WANT_WRITE;
-  if (!goes_on) { step.reason = tls_reason(); }
+  if (!has_not_failed) { step.reason = tls_reason(); }
   return step;
 }
 
@@ -266,7 +266,7 @@ void Stream::shake_hands(const StreamPeer& peer, const TlsContext& tls, Instant 
                                 : SSL_set_tlsext_host_name(session_, peer.host.c_str()) == 1 &&
                                       SSL_set1_host(session_, peer.host.c_str()) == 1;
     if (!knows_host) {
-      throw StreamBroken("TLS: " + base::quoted(peer.host) + " is no host that a certificate could be for");
+      throw StreamBroken("TLS: " + base::quoted(peer.host) + " is not a host name that a certificate can be for");
     }
   }
   while (true) {
@@ -287,7 +287,7 @@ void Stream::await(short wants, Instant until) const {
     pollfd ready{.fd = socket_, .events = wants, .revents = 0};
     const int count = poll(&ready, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX)));
     if (count > 0) { return; }
-    if (count < 0 && errno != EINTR) { throw StreamBroken(said("poll", errno)); }
+    if (count < 0 && errno != EINTR) { throw StreamBroken(errno_text("poll", errno)); }
     if (count == 0) { throw StreamBroken("no answer in time", true); }
   }
 }
@@ -314,12 +314,12 @@ void Stream::write(std::string_view bytes, Duration at_most) {
         await_tls(step, until, "write");
       }
     } else {
-      allow(SO_SNDTIMEO, send_allowed_, at_most);
+      limit_call_time(SO_SNDTIMEO, send_allowed_, at_most);
       const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent >= 0) {
         taken = static_cast<std::size_t>(sent);
       } else {
-        check_again("write", errno, until);
+        throw_unless_interrupted("write", errno, until);
       }
     }
     if (taken > 0) {
@@ -338,10 +338,10 @@ std::size_t Stream::read(char* to, std::size_t bytes, Duration at_most) {
       if (step.error == SSL_ERROR_ZERO_RETURN) { return 0; }
       await_tls(step, until, "read");
     } else {
-      allow(SO_RCVTIMEO, receive_allowed_, at_most);
+      limit_call_time(SO_RCVTIMEO, receive_allowed_, at_most);
       const ssize_t got = recv(socket_, to, bytes, 0);
       if (got >= 0) { return static_cast<std::size_t>(got); }
-      check_again("read", errno, until);
+      throw_unless_interrupted("read", errno, until);
     }
   }
 }

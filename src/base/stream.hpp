@@ -1,8 +1,8 @@
 // Stream: one connection to a server, over TCP, optionally with TLS, or over a Unix socket. Calls block, but none
 // longer than its time limit.
 //
-// Used by one thread at a time. Every failure is StreamBroken; only the caller, who knows what was sent, knows what the
-// failure means.
+// One thread at a time uses a Stream. Every failure is StreamBroken: only the caller knows what was sent, and so what
+// the failure means.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -36,7 +36,7 @@ class StreamBroken : public std::runtime_error {
 // leaves a TLS lock locked in the child.
 [[nodiscard]] std::mutex& tls_calls();
 
-// Refuses a key with a passphrase, because no one can be asked for it. For SSL_CTX_set_default_passwd_cb.
+// Refuses a key that needs a passphrase, because there is nobody to ask for it. For SSL_CTX_set_default_passwd_cb.
 int no_passphrase(char* to, int bytes, int for_writing, void* data);
 
 // Certificate files for TLS; each may be empty.
@@ -84,7 +84,6 @@ class Stream {
   [[nodiscard]] std::size_t read(char* to, std::size_t bytes, Duration at_most);
   // Whether the other side has closed the idle connection, or sent something unasked.
   [[nodiscard]] bool is_stale() const;
-  // Turns on TCP keep-alive.
   void keep_alive() const;
 
  private:
@@ -109,7 +108,7 @@ class Stream {
   void await_tls(const TlsStep& step, Instant until, const char* what) const;
 
   // Limits a plain send or recv to `at_most` (SO_SNDTIMEO, SO_RCVTIMEO).
-  void allow(int option, Duration& allowed, Duration at_most) const;
+  void limit_call_time(int option, Duration& allowed, Duration at_most) const;
 
   pid_t process_;
   int socket_ = -1;

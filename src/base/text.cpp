@@ -65,8 +65,8 @@ Echo echo_of(std::string_view text) {
 
 bool is_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) == 0x80; }
 
-// The text may not be UTF-8: a cut moves by at most the continuation bytes of one character.
-constexpr std::size_t longest_tail = 3;
+// A cut moves by at most this many continuation bytes, the most that one character has: the text may not be UTF-8.
+constexpr std::size_t continuation_bytes_max = 3;
 
 }  // namespace
 
@@ -110,7 +110,7 @@ std::string escape_invalid(std::string_view text) {
 std::string keep_head(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) { return std::string(text); }
   std::size_t cut = bytes;
-  for (std::size_t step = 0; step < longest_tail && cut > 0 && is_continuation(text[cut]); ++step) { --cut; }
+  for (std::size_t step = 0; step < continuation_bytes_max && cut > 0 && is_continuation(text[cut]); ++step) { --cut; }
   return std::string(text.substr(0, is_continuation(text[cut]) ? bytes : cut));
 }
 
@@ -118,7 +118,9 @@ std::string keep_tail(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) { return std::string(text); }
   const std::size_t first = text.size() - bytes;
   std::size_t cut = first;
-  for (std::size_t step = 0; step < longest_tail && cut < text.size() && is_continuation(text[cut]); ++step) { ++cut; }
+  for (std::size_t step = 0; step < continuation_bytes_max && cut < text.size() && is_continuation(text[cut]); ++step) {
+    ++cut;
+  }
   const bool inside = cut < text.size() && is_continuation(text[cut]);
   return std::string(text.substr(inside ? first : cut));
 }

@@ -24,9 +24,8 @@ namespace hapax::base {
 // Text for terminals: control characters become \xNN, except newline and tab when allowed.
 [[nodiscard]] std::string printable(std::string_view text, bool allow_newline = false);
 
-// Input as an error message shows it; messages must not show input in any other way. Printable, at most
-// limits::echo_bytes, cut between characters, then the length: `abc… (1048576 bytes)`. The cost is that of the shown
-// part.
+// Input as an error message shows it: printable, at most limits::echo_bytes, cut between characters, then the length:
+// `abc… (1048576 bytes)`. Messages must not show input in any other way. The cost depends on the shown part only.
 [[nodiscard]] std::string echo(std::string_view text);
 [[nodiscard]] std::string quoted(std::string_view text, char quote = '\'');  // `'abc…' (1048576 bytes)`
 
@@ -35,9 +34,9 @@ namespace hapax::base {
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates);
 
-// The same with another limit: an edit distance below `far`.
+// As above, but the edit distance must be below `distance_limit`.
 template <class Range>
-[[nodiscard]] std::string closest(std::string_view word, const Range& candidates, std::size_t far);
+[[nodiscard]] std::string closest(std::string_view word, const Range& candidates, std::size_t distance_limit);
 
 // `; did you mean "retention"?`, or empty when none is close.
 template <class Range>
@@ -61,10 +60,10 @@ std::string closest(std::string_view word, const Range& candidates) {
 }
 
 template <class Range>
-std::string closest(std::string_view word, const Range& candidates, std::size_t far) {
+std::string closest(std::string_view word, const Range& candidates, std::size_t distance_limit) {
   std::string best;
   if (word.size() > limits::suggestion_bytes) { return best; }
-  std::size_t best_distance = far;
+  std::size_t best_distance = distance_limit;
   for (const std::string_view candidate : candidates) {
     const std::size_t longer = std::max(word.size(), candidate.size());
     const std::size_t shorter = std::min(word.size(), candidate.size());
@@ -108,7 +107,7 @@ std::string listed(const Range& names) {
 }
 [[nodiscard]] std::string lower(std::string_view text);
 
-// Without the blanks and tabs at both ends.
+// The text without the blanks and tabs at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
 }  // namespace hapax::base

@@ -12,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Reads a fixed format from left to right and records whether all of it was there.
+// Reads a fixed format from left to right and records whether the text has all of it.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}

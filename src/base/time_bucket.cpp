@@ -25,9 +25,9 @@ void append_part(std::string& key, int number) {
   time_bucket_append_padded(key, number, 2);
 }
 
-// The number of whole units of its day that have passed at the instant.
+// How many whole units have passed since midnight UTC.
 template <class Unit>
-int into_day(Time at) {
+int units_since_midnight(Time at) {
   return static_cast<int>(floor<Unit>(at - floor<days>(at)).count());
 }
 
@@ -50,13 +50,13 @@ std::string per_day(std::string_view job, Time at) {
 
 std::string per_hour(std::string_view job, Time at) {
   std::string key = per_day(job, at);
-  append_part(key, into_day<std::chrono::hours>(at));
+  append_part(key, units_since_midnight<std::chrono::hours>(at));
   return key;
 }
 
 std::string per_minute(std::string_view job, Time at) {
   std::string key = per_hour(job, at);
-  append_part(key, into_day<std::chrono::minutes>(at) % 60);
+  append_part(key, units_since_midnight<std::chrono::minutes>(at) % 60);
   return key;
 }
 

@@ -11,8 +11,8 @@ namespace hapax::base {
 // call at once. A forked child never repeats its parent's IDs. Any thread.
 [[nodiscard]] Uuid new_uuid7();
 
-// The pure rule of new_uuid7(): the next ID for `now_ms` and fresh random bits, always greater than the one before.
-// `state` carries the time and counter of the last ID.
+// The pure rule of new_uuid7(): the next ID for `now_ms` and fresh random bits, always greater than the ID before.
+// `state` has the time and counter of that ID.
 struct Uuid7State {
   std::uint64_t last_ms = 0;
   std::uint32_t counter = 0;  // 18 bits used

@@ -19,7 +19,7 @@ namespace hapax::cli {
 // Reads a payload argument: JSON text, @FILE, or - for standard input. Throws MissingFile, and PayloadTooLarge for a
 // file or standard input of more than `most` bytes. The JSON is not checked here.
 [[nodiscard]] std::string read_payload(const std::string& argument, std::string_view field,
-                                       std::size_t most = limits::payload_usual);
+                                       std::size_t most = limits::payload_default);
 
 // The filters of list, cancel, retry and dlq.
 struct Filter {

@@ -15,7 +15,7 @@ namespace hapax::cli {
 namespace {
 
 // Room for an input, its metadata and the rest of a request, escapes included.
-std::size_t line_bytes() { return 2 * std::max(base::payload_limit(), limits::payload_usual); }
+std::size_t line_bytes() { return 2 * std::max(base::payload_limit(), limits::payload_default); }
 
 }  // namespace
 

@@ -49,7 +49,7 @@ void add_labels(model::NewExecution& request, const EnqueueOptions& options) {
 
 model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry) {
   if (entry.definition != nullptr) {
-    model::IdentityRules rules = model::rules_of(entry.definition, entry.usual());
+    model::IdentityRules rules = model::rules_of(entry.definition, entry.default_strategy());
     // A catalogue entry without a reuse policy leaves it to the programs that use the task.
     if (!entry.definition->reuse) { rules.reuse = task.options.reuse; }
     return rules;

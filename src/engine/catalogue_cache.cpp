@@ -195,7 +195,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
     definition = catalogue_->find(task.name);
   }
   const std::string conflict =
-      model::conflict_of(*definition, as_far_as_declared(wanted, *definition), catalogue_->usual);
+      model::conflict_of(*definition, as_far_as_declared(wanted, *definition), catalogue_->default_strategy);
   if (!conflict.empty()) {
     throw ConflictingDeclaration(
         "task '" + task.name + "' is in the store's catalogue and declared otherwise by this program: " + conflict +

@@ -34,7 +34,9 @@ class CatalogueCache {
     std::shared_ptr<const model::Catalogue> catalogue;
     const model::TaskDefinition* definition = nullptr;
     std::int32_t version = 0;  // version of the catalogue
-    [[nodiscard]] IdentityStrategy usual() const { return catalogue ? catalogue->usual : IdentityStrategy::strict; }
+    [[nodiscard]] IdentityStrategy default_strategy() const {
+      return catalogue ? catalogue->default_strategy : IdentityStrategy::strict;
+    }
   };
   // find() declares a descriptor that sets identity options, if the catalogue has no entry for the task. It throws
   // ConflictingDeclaration when the entry differs, InvalidArgument when the descriptor or the stored entry is invalid.

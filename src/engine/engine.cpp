@@ -40,7 +40,7 @@ class BackgroundSweeper {
  public:
   BackgroundSweeper(store::Store& store, base::Random& random, Wakeups& wakeups, std::function<Duration()> interval)
       : sweeper_(store, random,
-                 {.retention_interval = model::usual_cleanup_interval,
+                 {.retention_interval = model::default_cleanup_interval,
                   .current_retention_interval = std::move(interval),
                   .on_swept =
                       [&wakeups](const model::SweepReport& report) {
@@ -304,7 +304,7 @@ Duration Engine::cleanup_interval() {
   }
   Duration shortest = Duration::max();
   for (const Cleanup& cleanup : cleanups) {
-    Duration one = cleanup.interval.value_or(model::usual_cleanup_interval);
+    Duration one = cleanup.interval.value_or(model::default_cleanup_interval);
     if (!cleanup.interval) {
       for (const model::Setting& setting : store_->catalogue(cleanup.namespace_name).settings) {
         if (setting.name == model::cleanup_interval_setting) { one = parse_duration(setting.value, setting.name); }

@@ -67,18 +67,18 @@ struct ActivityQuery {
 // An activity that is due by the store's clock, for the ticker. Activities of all namespaces, longest due first.
 struct DueActivity {
   ActivityState state;
-  std::vector<Uuid> live;                  // runs that have not ended, oldest first, at most live_runs_told
+  std::vector<Uuid> live;                  // runs that have not ended, oldest first, at most live_runs_max
   std::optional<std::string> last_result;  // of the newest completed run among the newest 1,000 runs
-  std::string trouble;                     // why a result that exists could not be read; empty: no error
+  std::string trouble;                     // why the stored last result could not be read; empty: no error
 };
 
 // Live runs per due activity: more than any overlap policy needs (limits::buffered_runs is 1,000).
-inline constexpr int live_runs_told = 1002;
+inline constexpr int live_runs_max = 1002;
 
 struct DueActivities {
   Time now{};
   std::vector<DueActivity> due;
-  std::optional<Time> next;  // when the first activity that is not in `due` is due
+  std::optional<Time> next;  // when the next activity after those in `due` is due
 };
 
 // A change of one activity, applied as a whole or not at all. All changes of one store call share one transaction.
@@ -108,8 +108,8 @@ struct ActivityChange {
   };
   std::optional<Schedule> schedule;
 
-  // Admitted in this order. An execution whose parent is an earlier item (a task instance of a run) is admitted only if
-  // that item was created, and otherwise gets the earlier item's admission as its own.
+  // Admitted in this order. An item whose parent is an earlier item (a task instance of a run) is admitted only if the
+  // earlier item was created; otherwise the two items share the earlier item's admission.
   std::vector<NewExecution> admit;
   // Live runs to end, after `admit`, and only if a run of the activity was created. The reason is `newer_run`. Runs
   // that have ended meanwhile are ignored.

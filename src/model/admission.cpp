@@ -5,7 +5,7 @@ namespace hapax::model {
 namespace {
 
 // Whether the reuse policy lets a new run follow a holder that has ended.
-bool may_follow(Status ended, Reuse reuse) {
+bool reuse_allows_new_run(Status ended, Reuse reuse) {
   switch (reuse) {
     case Reuse::failed_only: return ended != Status::completed;
     case Reuse::reject: return false;
@@ -18,7 +18,7 @@ bool differs(const std::optional<base::Digest>& one, const std::optional<base::D
   return one && other && *one != *other;
 }
 
-// The verdict when the holder answers for the request.
+// The verdict of a request that is answered with its holder.
 AdmissionVerdict verdict_from(const Holder& holder, const IdentityClaim& request) {
   if (differs(holder.fingerprint, request.fingerprint)) { return AdmissionVerdict::mismatch; }
   const bool refused = request.on_conflict == OnConflict::reject;
@@ -46,10 +46,10 @@ Admission answer_of(const Holder& holder, AdmissionVerdict verdict) {
   return answer;
 }
 
-// Whether a keep_last request could run beside its live holder, because the two share no ordered key. A pending holder
-// in the same queue is cancelled instead. A pending holder in another queue is not: the run before it may still be
-// running there.
-bool is_out_of_line(const Holder& holder, IdentityMode mode) {
+// Whether a new run could run beside the live holder of a keep_last request, because the two share no ordered key. A
+// pending holder in the same queue is no danger, as it is cancelled. A pending holder in another queue is one: an
+// earlier run may still be running there.
+bool could_run_beside_holder(const Holder& holder, IdentityMode mode) {
   if (mode != IdentityMode::keep_last || is_terminal(holder.status)) { return false; }
   return holder.place == HolderPlace::other_queue ||
          (holder.place == HolderPlace::other_key && holder.status == Status::running);
@@ -57,7 +57,7 @@ bool is_out_of_line(const Holder& holder, IdentityMode mode) {
 
 // Debounce and keep_last: the latest input counts, and a running holder is left to run.
 AdmissionDecision decide_latest(const Holder& holder, IdentityMode mode) {
-  if (is_out_of_line(holder, mode)) {
+  if (could_run_beside_holder(holder, mode)) {
     return {.step = AdmissionStep::answer, .admission = answer_of(holder, AdmissionVerdict::already_exists)};
   }
   if (holder.status == Status::pending && holder.fence == 0 && holder.place == HolderPlace::same) {
@@ -69,8 +69,8 @@ AdmissionDecision decide_latest(const Holder& holder, IdentityMode mode) {
   return {.step = AdmissionStep::new_run, .admission = {}, .overtakes = holder.status == Status::running};
 }
 
-// Throttle: within the window the holder answers, however it ended; after the window a new run is admitted, even while
-// the holder is live.
+// Throttle: within the window the request is answered with the holder, however the holder ended. After the window a new
+// run is admitted, even beside a live holder.
 AdmissionDecision decide_throttled(const Holder& holder, const IdentityClaim& request, Time now) {
   if (holder.created_at + request.throttle <= now) { return {.step = AdmissionStep::new_run, .admission = {}}; }
   AdmissionVerdict verdict = AdmissionVerdict::deduplicated;
@@ -101,7 +101,7 @@ AdmissionDecision decide_admission(const Holder& holder, const IdentityClaim& re
   if (!is_terminal(holder.status) && request.on_conflict == OnConflict::terminate_existing) {
     return {.step = AdmissionStep::terminate_and_new_run, .admission = {}};
   }
-  if (is_terminal(holder.status) && may_follow(holder.status, request.reuse)) {
+  if (is_terminal(holder.status) && reuse_allows_new_run(holder.status, request.reuse)) {
     return {.step = AdmissionStep::new_run, .admission = {}};
   }
   // Fingerprints are not compared here either: an abandoned guard no longer blocks.

@@ -57,9 +57,9 @@ inline constexpr std::string_view overtaken_reason = "overtaken by a newer reque
 // The cancel reason of a holder ended by AdmissionStep::terminate_and_new_run.
 inline constexpr std::string_view terminated_reason = "terminated by a newer request";
 
-// Whether ending a live holder for this request gets an audit line, as any other cancel. Only a named actor's
-// terminate_existing does; debounce and keep_last do not.
-[[nodiscard]] inline bool is_told_termination(const NewExecution& request) {
+// Whether ending a live holder for this request gets an audit line. Only terminate_existing by a named actor does;
+// debounce and keep_last do not.
+[[nodiscard]] inline bool audits_termination(const NewExecution& request) {
   return !request.labels.actor.empty() && request.identity &&
          request.identity->on_conflict == OnConflict::terminate_existing &&
          request.identity->mode == IdentityMode::hold;
@@ -73,7 +73,8 @@ inline constexpr std::string_view terminated_reason = "terminated by a newer req
           item.identity->mode != IdentityMode::hold);
 }
 
-// Whether the latest request's input replaces the holder's. The decision then needs Holder::place.
+// Whether the latest request's input replaces the holder's (debounce, keep_last). The decision then needs
+// Holder::place.
 [[nodiscard]] inline bool latest_counts(IdentityMode mode) {
   return mode == IdentityMode::debounce || mode == IdentityMode::keep_last;
 }

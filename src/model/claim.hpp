@@ -51,7 +51,7 @@ struct Claim {
   std::optional<Duration> attempt_timeout;
   std::optional<RetryPolicy> retry;
   std::optional<base::Digest> identity;
-  std::optional<std::string> effect_key;  // as given; handlers get model::effect_key(claim)
+  std::optional<std::string> effect_key;  // as stored; handlers get model::effect_key(claim)
   std::optional<Uuid> parent;
   Labels labels;
   std::optional<LimitKey> limit_key;
@@ -67,20 +67,20 @@ struct ClaimRequest {
   std::vector<QueueRef> queues;    // in claim order; the caller rotates them for fairness
   std::vector<std::string> tasks;  // empty: all but workflows
   int limit = 1;
-  // How many claims could start at once: a queue with limits gives no more (no prefetch).
+  // How many claims the session could start at once. A queue with limits gives no more than that (no prefetch).
   int idle = 1;
-  // The session holds nothing, so a lost execution (one whose worker died) may run here alone. When one is due and this
-  // is true, the reply has that execution and no other. When false, lost executions are skipped.
+  // The session holds nothing, so a lost execution (one whose worker died) may run here alone. True: if a lost
+  // execution is due, the reply has that execution and no other. False: lost executions are skipped.
   bool alone = true;
   // The caller does not know what the session holds, because other callers claim for it too: the store ignores `alone`
-  // and looks. A session that runs a lost execution gets nothing beside it.
+  // and reads the session's executions. A session that runs a lost execution gets nothing beside it.
   bool by_holdings = false;
 };
 
 struct ClaimReply {
   std::vector<Claim> claims;
-  // Lost executions are due that `alone` would give; with by_holdings also when the session runs one and therefore got
-  // nothing.
+  // Lost executions are due that a claim with `alone` would get. With by_holdings also true if the session runs a lost
+  // execution, beside which it gets nothing.
   bool suspects_due = false;
   std::optional<Duration> next_due;  // nothing more is ready: time until an execution is due or a rate limit allows
 };
@@ -128,8 +128,8 @@ enum class FinishVerdict : std::uint8_t {
 struct Exchange {
   std::vector<FinishVerdict> verdicts;  // one per finish, in order
   ClaimReply claim;
-  // Queues in which the finishes made something due (a waiting workflow, the next run, tasks that a turn started). A
-  // hint.
+  // Queues in which the finishes made an execution due (a waiting workflow, the next run, a task that a turn started).
+  // Only a hint.
   std::vector<QueueRef> woken;
 };
 

@@ -9,9 +9,9 @@ namespace hapax::model {
 
 namespace {
 
-// How many executions the claim may start by the concurrency limits; 0, not negative, when more run than a limit
+// How many executions the concurrency limits let the claim start; 0, not negative, when more are running than a limit
 // allows.
-std::int64_t room_of(const QueueLimits& limits, const QueueLoad& load, int idle) {
+std::int64_t free_places(const QueueLimits& limits, const QueueLoad& load, int idle) {
   std::int64_t room = idle;
   if (limits.concurrency) { room = std::min<std::int64_t>(room, *limits.concurrency - load.running); }
   if (limits.worker_concurrency) {
@@ -40,7 +40,7 @@ std::optional<int> number_in(const nlohmann::json& object, const char* name) {
 }  // namespace
 
 ClaimLimits::ClaimLimits(const QueueLimits& limits, const QueueLoad& load, int idle, Time now)
-    : limits_(limits), now_(now), room_(room_of(limits, load, idle)) {
+    : limits_(limits), now_(now), room_(free_places(limits, load, idle)) {
   if (limits.rate) {
     rate_.emplace(*limits.rate, load.arrival, now);
     if (room_ > 0 && !rate_->allows(1)) { wait_ = rate_->wait(1); }

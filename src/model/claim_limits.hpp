@@ -48,7 +48,7 @@ class ClaimLimits {
     stop,  // a queue-wide limit is reached
   };
 
-  // Whether the queue lets anything start at all.
+  // Whether the queue's limits let any execution start now.
   [[nodiscard]] bool open() const { return room_ > 0 && (!rate_ || rate_->allows(1)); }
   // Decides about the next candidate. `key` is null for a candidate without a limit key. A start is counted at once,
   // also in the key's load.
@@ -78,14 +78,13 @@ class ClaimLimits {
 // How long until the key's rate allows a start of that weight; none: it does now, or the queue has no key rate.
 [[nodiscard]] std::optional<Duration> key_wait(const QueueLimits& limits, const KeyLoad& key, int weight, Time now);
 
-// How many parked executions of an unordered key are considered for becoming due again. Stores consider them when an
-// execution of the key ends or leaves its worker, or when the key's rate may allow the next start. The rules:
-// - Ordered key: the first parked execution, if no live one has a lower sequence.
-// - Unordered key: the first of each task among these 50, as no worker may serve the very first one's task. Not if as
-//   many due executions of the same task precede it as the key has room for.
-// - Key rate, at a claim: only executions whose weight the rate allows now, and none if it does not allow the first.
-//   Any other execution would only be parked again.
-inline constexpr int parked_look = 50;
+// How many parked executions of an unordered key are considered for becoming due again, which stores do when an
+// execution of the key ends or leaves its worker, or when the key's rate may allow the next start. The rules: - Ordered
+// key: the first parked execution, if no live one has a lower sequence. - Unordered key: the first of each task among
+// these 50, because perhaps no worker serves the task of the very first. An execution stays parked if as many due
+// executions of its task precede it as the key has room for. - Key rate, at a claim: only executions whose weight the
+// rate allows now, and none if the rate does not allow the first. Any other execution would only be parked again.
+inline constexpr int parked_considered_max = 50;
 
 // The stored form of limits, one JSON object; an empty text stands for no limits.
 [[nodiscard]] std::string encode_limits(const QueueLimits& limits);

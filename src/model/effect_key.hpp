@@ -23,13 +23,13 @@ namespace hapax::model {
   const auto as_text = [](const auto& bytes) {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
-  // Hashed again, so that the key reveals nothing that could be compared with a stored identity.
+  // The identity is hashed again, so that nobody can compare the effect key with stored identities.
   const std::array<std::string_view, 3> parts = {"hapax effect key", identity ? "identity" : "execution",
                                                  identity ? as_text(*identity) : as_text(id.bytes)};
   const base::Digest digest = base::sha256_parts(parts);
   return "hx_" + base::to_hex(std::span(digest).first(16));
 }
-// Costs a hash, so it is computed only when a handler asks for it.
+// Computed only when a handler asks for it, as it costs a hash.
 [[nodiscard]] inline std::string effect_key(const Claim& claim) {
   return effect_key(claim.effect_key, claim.identity, claim.id);
 }

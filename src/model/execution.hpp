@@ -28,7 +28,8 @@ struct SweepReport {
   // Rows that the sweep skipped because it could not read or change them, and the first one's error.
   int bad = 0;
   std::string first_error;
-  // Why a part (lost sessions, deadlines, retention) failed as a whole; empty: none did. The other parts were done.
+  // Why a part of the sweep (lost sessions, deadlines, retention) failed as a whole; empty: no part did. The other
+  // parts were done.
   std::string failure;
   friend bool operator==(const SweepReport&, const SweepReport&) = default;
 };
@@ -95,7 +96,7 @@ struct Outcome {
   Status status = Status::pending;
   std::optional<std::string> result;
   std::optional<ErrorInfo> error;
-  std::optional<Uuid> continued_as;  // completed, but the result is that of this next run
+  std::optional<Uuid> continued_as;  // completed, but this next run has the result
   bool overdue = false;              // live with its deadline passed: the next sweep ends it
 };
 

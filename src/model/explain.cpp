@@ -18,9 +18,7 @@ std::vector<Reason> Explainer::run() {
     case Status::completed: completed(); break;
     case Status::failed: failed(); break;
     case Status::cancelled: add("cancelled", "It was cancelled: " + error_text(e_.error) + ".", retry_remedy()); break;
-    case Status::timed_out:
-      add("timed_out", "It was not done in time: " + error_text(e_.error) + ".", retry_remedy());
-      break;
+    case Status::timed_out: add("timed_out", "It timed out: " + error_text(e_.error) + ".", retry_remedy()); break;
   }
   if (origin_) { started_by(); }
   if (e_.status == Status::completed || !is_terminal(e_.status)) { holds_key(); }
@@ -63,10 +61,10 @@ void Explainer::pending() {
   if (facts_.queue && facts_.queue->settings.paused) {
     add("paused", "Its queue " + quoted(e_.queue.name) + " is paused.", "hapax queue resume " + e_.queue.name);
   }
-  if (e_.parked) { behind_its_key(); }
+  if (e_.parked) { explain_limit_key(); }
   workers();
   if (reasons_.empty()) { limits(); }
-  if (reasons_.empty()) { its_turn(); }
+  if (reasons_.empty()) { explain_queue_position(); }
 }
 
 void Explainer::running() {
@@ -83,7 +81,7 @@ void Explainer::running() {
         "It is a guarded call, and its caller's lease is over: " +
             std::string(e_.attempt_timeout ? "the next call with its key takes it over."
                                            : "it is never taken over, and holds its key."),
-        e_.attempt_timeout ? "" : "hapax guard forget, when it is known whether it took effect.");
+        e_.attempt_timeout ? "" : "Find out whether the call took effect, then run hapax guard forget.");
     return;
   }
   if (lost) {
@@ -109,13 +107,14 @@ void Explainer::failed() {
   if (e_.kind == Kind::workflow && e_.error &&
       (e_.error->type == "InvalidSignal" || e_.error->type == "InvalidResult")) {
     add("invalid_payload",
-        "What it was sent has another shape than its code expects: neither its code nor its journal has changed.",
-        "Mend the sender, or catch " + e_.error->type + " where the workflow takes the value.");
+        "A signal or result has another shape than the workflow's code expects; neither the code nor the journal has "
+        "changed.",
+        "Correct the sender, or catch " + e_.error->type + " where the workflow takes the value.");
   }
   if (e_.retried_as) {
     add("retried", "It was retried as " + e_.retried_as->to_string() + ".");
   } else if (e_.dead) {
-    add("dead_letter", "It stands in the dead-letter list of queue " + quoted(e_.queue.name) + ".",
+    add("dead_letter", "It is in the dead-letter list of queue " + quoted(e_.queue.name) + ".",
         "hapax dlq retry " + e_.id.to_string() + ", or hapax dlq discard " + e_.id.to_string());
   } else {
     reasons_.front().remedy = retry_remedy();
@@ -129,13 +128,12 @@ void Explainer::started_by() {
       "hapax activity show " + origin_->activity + " tells when it runs next.");
 }
 
-// Reports why another request was, or would be, deduplicated to this execution.
 void Explainer::holds_key() {
   if (!e_.identity) { return; }
   if (!facts_.holding) {
-    add("key_free", "It does not hold " + what_it_holds() + " any more: the same request gets an execution of its own.",
+    add("key_free", "It does not hold " + identity_in_words() + " any more: the same request starts a new execution.",
         e_.status == Status::completed
-            ? "A window holds it for longer: hapax queue set " + e_.queue.name + " --dedup-window 1d"
+            ? "A dedup window holds it for longer: hapax queue set " + e_.queue.name + " --dedup-window 1d"
             : "");
     return;
   }
@@ -143,7 +141,7 @@ void Explainer::holds_key() {
     add("superseded", "Another execution holds its identity now: " + facts_.holding->holder.id.to_string() + ".");
     return;
   }
-  std::string sentence = "It holds " + what_it_holds() +
+  std::string sentence = "It holds " + identity_in_words() +
                          (origin_ ? ", so its activity does not start it again"
                                   : ", so the same request gets this execution instead of a new one");
   const std::optional<Time>& until = facts_.holding->until;
@@ -151,10 +149,10 @@ void Explainer::holds_key() {
   add("holds_key", sentence);
 }
 
-std::string Explainer::what_it_holds() const {
+std::string Explainer::identity_in_words() const {
   if (!e_.identity_key.empty()) { return "the key " + quoted(e_.identity_key); }
   if (!facts_.task) { return "its identity"; }
-  if (facts_.task->strategy.value_or(facts_.usual) != IdentityStrategy::contextual) {
+  if (facts_.task->strategy.value_or(facts_.default_strategy) != IdentityStrategy::contextual) {
     return "the identity of its whole input (task " + quoted(e_.task) + " is strict)";
   }
   std::string fields;

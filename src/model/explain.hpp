@@ -26,7 +26,7 @@ struct ExplainFacts {
     bool earlier = false;  // an execution that was admitted earlier has not ended
   };
   std::optional<OthersOfKey> others_of_key;
-  IdentityStrategy usual = IdentityStrategy::strict;
+  IdentityStrategy default_strategy = IdentityStrategy::strict;
   std::optional<Holding> holding;  // of the execution's identity; none: the identity is free
   // For a pending workflow that has begun: what the workflow waits for, or why its journal cannot be read.
   std::optional<WorkflowWaits> waits{};

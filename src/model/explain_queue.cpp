@@ -22,18 +22,18 @@ bool takes(const SessionInfo& session, const Execution& execution) {
 
 }  // namespace
 
-void Explainer::behind_its_key() {
+void Explainer::explain_limit_key() {
   if (!e_.limit_key) { return; }
   const std::string key = quoted(e_.limit_key->text);
   if (e_.limit_key->ordered && origin_ && e_.limit_key->text == "activity:" + origin_->activity) {
     add("earlier_run",
         "It waits for the earlier runs of activity " + quoted(origin_->activity) +
             ", whose runs may not overlap: they run one after the other.",
-        "The run before it ends, or is cancelled: hapax activity runs " + origin_->activity +
+        "It starts when the earlier run ends or is cancelled: hapax activity runs " + origin_->activity +
             " --status pending,running");
     return;
   }
-  if (its_rate_holds_it()) {
+  if (only_key_rate_blocks()) {
     const char* const kind = e_.limit_key->ordered ? "ordering" : "concurrency";
     add("key_rate_limit",
         "In its queue " + quoted(e_.queue.name) + ", at most " +
@@ -62,14 +62,12 @@ void Explainer::behind_its_key() {
       "hapax queue set " + e_.queue.name + " --key-concurrency N" + (has_rate ? " or --key-rate-limit R" : ""));
 }
 
-// Whether no other execution of the key blocks this one, so that only the key's rate limit can.
-bool Explainer::its_rate_holds_it() const {
+bool Explainer::only_key_rate_blocks() const {
   if (!facts_.queue || !facts_.queue->settings.limits.key_rate || !facts_.others_of_key) { return false; }
   if (e_.limit_key->ordered) { return !facts_.others_of_key->earlier; }
   return facts_.others_of_key->running < facts_.queue->settings.limits.key_concurrency.value_or(1);
 }
 
-// Reports queue-wide limits that are reached.
 void Explainer::limits() {
   if (!facts_.queue) { return; }
   const QueueLimits& limits = facts_.queue->settings.limits;
@@ -82,8 +80,8 @@ void Explainer::limits() {
   if (limits.worker_concurrency && workers_are_full(*limits.worker_concurrency)) {
     add("worker_concurrency",
         "One worker runs at most " + std::to_string(*limits.worker_concurrency) + " of queue " + quoted(e_.queue.name) +
-            " at once, and each that takes it does.",
-        "One more worker, or hapax queue set " + e_.queue.name + " --worker-concurrency N");
+            " at once, and every worker that could run it has that many.",
+        "Start one more worker, or hapax queue set " + e_.queue.name + " --worker-concurrency N");
   }
   if (limits.rate) { rate(*limits.rate); }
 }
@@ -96,8 +94,6 @@ bool Explainer::workers_are_full(int limit) const {
   });
 }
 
-// Reports the rate limit if it would delay the execution after all others that are due. How many of the others come
-// first is not known.
 void Explainer::rate(const RateLimit& limit) {
   RateMeter meter(limit, facts_.queue->rate_arrival, facts_.now);
   const std::int64_t others = std::clamp<std::int64_t>(facts_.queue->ready - 1, 0, limits::rate);
@@ -142,13 +138,13 @@ void Explainer::workers() {
   }
 }
 
-void Explainer::its_turn() {
+void Explainer::explain_queue_position() {
   std::string sentence = "It is due and waits for its turn in queue " + quoted(e_.queue.name);
   if (facts_.queue) {
     sentence += ": " + std::to_string(facts_.queue->ready) + " ready, " + std::to_string(facts_.queue->running) +
                 " running, priority " + std::to_string(e_.priority);
   }
-  add("waiting_its_turn", sentence + ".", "More workers, or more concurrency, shorten the wait.");
+  add("waiting_its_turn", sentence + ".", "More workers, or more threads per worker, shorten the wait.");
 }
 
 }  // namespace hapax::model

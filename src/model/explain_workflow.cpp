@@ -6,19 +6,18 @@ namespace hapax::model {
 
 namespace {
 
-constexpr std::size_t waits_told = 8;  // waits of a workflow named in one sentence
+constexpr std::size_t waits_named_max = 8;  // waits of a workflow named in one sentence
 
 std::string joined(const std::vector<std::string>& names) {
   std::string all;
-  for (std::size_t i = 0; i < names.size() && i < waits_told; ++i) {
+  for (std::size_t i = 0; i < names.size() && i < waits_named_max; ++i) {
     all += (all.empty() ? "" : ", ") + quoted(names[i]);
   }
-  return all + (names.size() > waits_told ? " and others" : "");
+  return all + (names.size() > waits_named_max ? " and others" : "");
 }
 
 }  // namespace
 
-// Reports a journal that cannot be read, which is no fault of the workflow's code or of a payload.
 bool Explainer::journal_is_unreadable() {
   const auto& error = e_.error ? e_.error : facts_.last_error;
   const bool snoozed = error && error->type == "JournalUnreadable" && e_.run_at > facts_.now;
@@ -35,35 +34,37 @@ void Explainer::waiting() {
   const std::string until = format_time(e_.run_at) + ", in " + about(e_.run_at - facts_.now);
   if (!facts_.waits || facts_.waits->open.empty()) {
     add("waiting",
-        e_.run_at >= never_due ? std::string("The workflow waits for what it started, or for a signal.")
-                               : "The workflow sleeps until " + until + ", or until something happens to it.",
-        "hapax show tells what it waits for.");
+        e_.run_at >= never_due
+            ? std::string("The workflow waits for a task or workflow that it started, or for a signal.")
+            : "The workflow sleeps until " + until + ", or until an event arrives.",
+        "hapax show says what it waits for.");
   } else {
     waiting_for(facts_.waits->open);
   }
   if (!facts_.waits) { return; }
   if (!facts_.waits->not_taken.empty()) {
-    add("signals_not_taken", "Signals came that nothing has asked for: " + joined(facts_.waits->not_taken) + ".",
-        "They are kept until the workflow asks for them by that very name.");
+    add("signals_not_taken",
+        "Signals arrived that the workflow has not taken: " + joined(facts_.waits->not_taken) + ".",
+        "A signal is kept until the workflow waits for its name.");
   }
   if (facts_.waits->invalid) {
     add("invalid_payload",
-        "A payload did not convert, and the workflow's code went on from that error: " + *facts_.waits->invalid + ".");
+        "A payload could not be converted, and the workflow's code handled the error: " + *facts_.waits->invalid + ".");
   }
 }
 
 void Explainer::waiting_for(const std::vector<WorkflowWaits::Open>& open) {
   std::string all;
   std::string remedy;
-  for (std::size_t i = 0; i < open.size() && i < waits_told; ++i) {
+  for (std::size_t i = 0; i < open.size() && i < waits_named_max; ++i) {
     all += (all.empty() ? "" : "; ") + described(open[i]);
     if (remedy.empty() && open[i].kind == JournalKind::signal) {
       remedy = "hapax signal " + e_.id.to_string() + " " + open[i].name + " --data JSON";
     } else if (remedy.empty() && open[i].child) {
-      remedy = "hapax explain " + open[i].child->to_string() + " says why that has not ended.";
+      remedy = "hapax explain " + open[i].child->to_string() + " says why it has not ended.";
     }
   }
-  if (open.size() > waits_told) { all += "; and " + std::to_string(open.size() - waits_told) + " more"; }
+  if (open.size() > waits_named_max) { all += "; and " + std::to_string(open.size() - waits_named_max) + " more"; }
   add("waiting",
       open.size() == 1 ? "The workflow waits for " + all + "."
                        : "The workflow waits for one or more of these: " + all + ".",

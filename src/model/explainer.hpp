@@ -14,7 +14,7 @@ namespace hapax::model {
 
 [[nodiscard]] inline std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-// Whole seconds are enough for a sentence.
+// The duration in whole seconds.
 [[nodiscard]] inline std::string about(Duration duration) {
   using std::chrono::seconds;
   return duration < seconds(1) ? "less than a second" : format_duration(std::chrono::floor<seconds>(duration));
@@ -49,20 +49,20 @@ class Explainer {
   void started_by();
   // Reports why another request was, or would be, deduplicated to this execution.
   void holds_key();
-  [[nodiscard]] std::string what_it_holds() const;
+  [[nodiscard]] std::string identity_in_words() const;
 
   // explain_queue.cpp
-  void behind_its_key();
+  void explain_limit_key();
   // Whether no other execution of the key blocks this one, so that only the key's rate limit can.
-  [[nodiscard]] bool its_rate_holds_it() const;
+  [[nodiscard]] bool only_key_rate_blocks() const;
   // Reports queue-wide limits that are reached.
   void limits();
   [[nodiscard]] bool workers_are_full(int limit) const;
-  // Reports the rate limit if it would delay the execution after all others that are due. How many of the others come
-  // first is not known.
+  // Reports the rate limit if it would delay the execution behind all others that are due, as the execution may be the
+  // last of them.
   void rate(const RateLimit& limit);
   void workers();
-  void its_turn();
+  void explain_queue_position();
 
   // explain_workflow.cpp
   // Reports a journal that cannot be read, which is no fault of the workflow's code or of a payload.

@@ -25,8 +25,8 @@ struct Guard {
   Time now{};          // the store's clock when the guard was read
 };
 
-// A list leaves guards out unless it asks for them by kind, queue or id: there are many, and no worker runs them.
-[[nodiscard]] inline bool leaves_guards_out(const ListQuery& query) {
+// A list leaves out guards unless it asks for them by kind, queue or id: guards are many, and no worker runs them.
+[[nodiscard]] inline bool excludes_guards(const ListQuery& query) {
   return !query.kind && query.ids.empty() && query.queue != std::string(guard_queue);
 }
 

@@ -6,7 +6,8 @@ namespace hapax::model {
 
 namespace {
 
-// When the identity of an ended execution is free. Without the execution's record, the identity is a tombstone or free.
+// When the identity of an ended execution becomes free. An identity without the execution's record is a tombstone or
+// free.
 Time free_at(const IdentityRow& identity, const std::optional<EndedHolder>& ended) {
   if (!ended) { return identity.hold_until.value_or(Time{}); }
   const Time by_record = ended->stub ? ended->finished_at : ended->expires_at;
@@ -67,7 +68,7 @@ std::optional<Time> tombstone_until(const std::optional<Duration>& hold_for, Tim
 
 std::optional<Duration> hold_for(const IdentityClaim& claim, const QueueSettings& settings) {
   std::optional<Duration> period = claim.dedup_window ? claim.dedup_window : settings.dedup_window;
-  // Counted from the execution's end. A throttle window begins at admission, so it is over by then.
+  // The period counts from the execution's end. A throttle window begins at admission, so it ends no later than this.
   if (claim.mode == IdentityMode::throttle) { period = std::max(period.value_or(Duration{0}), claim.throttle); }
   return period;
 }

@@ -59,7 +59,8 @@ struct Holding {
 // How long an identity outlives its execution's deleted record; none: it is deleted with the record.
 [[nodiscard]] std::optional<Time> tombstone_until(const std::optional<Duration>& hold_for, Time finished_at, Time now);
 
-// How long a request holds its identity after the end: by its own window, else its queue's, and at least its throttle.
+// How long a request holds its identity after the execution's end: for its own window, else its queue's, and at least
+// for its throttle window.
 [[nodiscard]] std::optional<Duration> hold_for(const IdentityClaim& claim, const QueueSettings& settings);
 
 }  // namespace hapax::model

@@ -42,9 +42,9 @@ struct IdentityParts {
 // The fingerprint compared when a key is used again: SHA-256 of the canonical input.
 [[nodiscard]] base::Digest input_fingerprint(std::string_view input_json);
 
-// The activity that started an execution is found by the execution's stored key and parent. For display and search
-// only. The parts of a run's ID, "activity-daily-report:2026-03-01T09:00:00+00:00", or of a task instance's ID,
-// "task-activity-daily-report:…:extract:0".
+// The parts of a run's ID, "activity-daily-report:2026-03-01T09:00:00+00:00", or of a task instance's ID,
+// "task-activity-daily-report:…:extract:0". For display and search only: the execution's stored key and parent say
+// which activity started it.
 struct RunName {
   std::string activity;  // "daily-report"
   std::string run_id;    // the run's ID, also when the text is a task instance's ID

@@ -14,8 +14,8 @@ namespace hapax::model {
 
 namespace {
 
-// Whether the encrypting store has sealed the text. The plain text was within the limit; a cut envelope could not be
-// opened.
+// Whether the encrypting store has sealed the text. Sealed text is not cut: the plain text was within the limit, and a
+// cut envelope could not be opened.
 bool is_sealed(std::string_view text, std::size_t bytes) {
   return text.starts_with(envelope_mark) && text.size() <= 2 * bytes;
 }
@@ -103,7 +103,7 @@ bool has_metadata(const Labels& labels, const std::vector<MetadataMatch>& wanted
 MetadataMatch parse_metadata_match(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    throw InvalidArgument("metadata", base::quoted(text) + " is no filter; expected KEY=VALUE, such as customer=42");
+    throw InvalidArgument("metadata", base::quoted(text) + " is not a filter; expected KEY=VALUE, such as customer=42");
   }
   return {.key = std::string(text.substr(0, equals)), .value = std::string(text.substr(equals + 1))};
 }
@@ -118,7 +118,7 @@ void check_metadata_matches(const std::vector<MetadataMatch>& wanted) {
       if (text->size() > limits::metadata_bytes || !base::is_valid_utf8(*text) ||
           text->find('\0') != std::string::npos) {
         throw InvalidArgument("metadata",
-                              "has a key or value that no metadata has; expected UTF-8 without NUL, within " +
+                              "has a key or value that metadata cannot have; expected UTF-8 without NUL, within " +
                                   std::to_string(limits::metadata_bytes) + " bytes");
       }
     }
@@ -153,7 +153,7 @@ bool is_lower_hex(std::string_view text) {
 
 bool is_zero(std::string_view text) { return text.find_first_not_of('0') == std::string_view::npos; }
 
-// The lowest bit of the last digit.
+// Whether the lowest bit of the last hex digit is set.
 bool is_sampled(std::string_view flags) {
   const char digit = flags.back();
   return ((digit <= '9' ? digit - '0' : digit - 'a' + 10) & 1) != 0;
@@ -167,9 +167,9 @@ std::string accepted_traceparent(std::string_view text) {
   const std::string_view trace = text.substr(3, 32);
   const std::string_view parent = text.substr(36, 16);
   const std::string_view flags = text.substr(53, 2);
-  const bool is_good = is_lower_hex(version) && version != "ff" && is_lower_hex(trace) && !is_zero(trace) &&
-                       is_lower_hex(parent) && !is_zero(parent) && is_lower_hex(flags);
-  if (!is_good || (text.size() > traceparent_length && (version == "00" || text[traceparent_length] != '-'))) {
+  const bool is_valid = is_lower_hex(version) && version != "ff" && is_lower_hex(trace) && !is_zero(trace) &&
+                        is_lower_hex(parent) && !is_zero(parent) && is_lower_hex(flags);
+  if (!is_valid || (text.size() > traceparent_length && (version == "00" || text[traceparent_length] != '-'))) {
     return {};
   }
   if (version == "00") { return std::string(text); }

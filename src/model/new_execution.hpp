@@ -70,9 +70,9 @@ struct LimitKey {
   friend auto operator<=>(const LimitKey&, const LimitKey&) = default;
 };
 
-// A request to admit and claim in one statement for a session of the caller. The store grants it if the queue is not
-// paused and has nothing due, and admits as usual otherwise. A guard always asks for it, and is admitted this way or
-// not at all.
+// Asks the store to admit the execution as already claimed by a session of the caller. The store does so if the queue
+// is not paused and has nothing due; otherwise the execution is admitted as pending. A guard always asks for this, and
+// is admitted as running or not at all.
 struct BornRunning {
   Uuid session;
   std::int64_t claim_number = 0;
@@ -83,7 +83,7 @@ struct Labels {
   std::vector<std::string> tags;
   std::string metadata;             // a JSON object, or empty
   std::string traceparent;          // W3C, or empty
-  std::string actor;                // who enqueued it, or empty; later runs keep it
+  std::string actor;                // the actor that enqueued the execution, or empty; later runs keep it
   std::optional<Uuid> forked_from;  // the run that this run, or the first of its chain, was forked from
   friend bool operator==(const Labels&, const Labels&) = default;
 };

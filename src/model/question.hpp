@@ -31,7 +31,7 @@ inline constexpr std::string_view question_prefix = "hapax.query:";
 // Throws InvalidArgument for a reserved name, which user code may not register a function for.
 inline void refuse_question(std::string_view name, std::string field) {
   if (!is_question(name)) { return; }
-  throw InvalidArgument(std::move(field), base::quoted(name) + " is not free: names that begin with '" +
+  throw InvalidArgument(std::move(field), base::quoted(name) + " is reserved: names that begin with '" +
                                               std::string(question_prefix) + "' are hapax's own");
 }
 

@@ -24,8 +24,8 @@ class QueueKeys {
   QueueKeys(const QueueRef& queue, const StoredCatalogue& catalogue)
       : queue_(queue), catalogue_(decode_catalogue(catalogue)) {}
 
-  // Exact for a caller's key. An identity derived from the input does not reveal its scope, so the task's current
-  // catalogue entry decides.
+  // Exact for a caller's key. A stored identity that was derived from the input does not reveal its scope, so the
+  // task's current catalogue entry decides.
   [[nodiscard]] bool holds(const LeavingQueue& execution) const {
     if (!execution.identity) { return false; }
     if (!execution.key.empty()) {

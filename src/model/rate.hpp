@@ -3,7 +3,7 @@
 // A limit's whole state is one instant, the theoretical arrival time, at which the bucket is empty again. A start moves
 // the instant on by an interval; the instant may lie ahead of now by at most a tolerance. The interval is a little
 // longer than per / count (2 %, at most 5 s a period), and the tolerance is that slack plus `burst` intervals. So a
-// claim that comes a little late loses nothing, and still no half-open interval of length `per` has more than count +
+// claim that comes a little late loses no start, and still no half-open interval of length `per` has more than count +
 // burst starts (decision 16).
 #pragma once
 

@@ -42,7 +42,8 @@ ErrorInfo refusal_of(const Admission& admission) {
     case AdmissionVerdict::deduplicated:
     case AdmissionVerdict::taken_over:
     case AdmissionVerdict::session_gone:
-    case AdmissionVerdict::name_taken: return {};  // the last three: of guards and events, whose callers handle them
+    case AdmissionVerdict::name_taken:
+      return {};  // the last three verdicts concern guards and events, whose callers handle them
   }
   return {std::string(refusal_name(admission.verdict)), std::move(message), {}};
 }

@@ -12,11 +12,11 @@ inline constexpr Duration workflow_retention = std::chrono::days(30);
 // Under a retention of 0 a stub (id, fence, status and result) stays this long for callers that still wait.
 inline constexpr Duration stub_retention = std::chrono::minutes(10);
 // A queue with retention 0 keeps failures this long, so that operators see its dead letters.
-inline constexpr Duration least_failed_retention = std::chrono::days(7);
+inline constexpr Duration failed_retention_min = std::chrono::days(7);
 
-// How often what has expired is deleted, unless the namespace's setting of this name says otherwise.
+// How often expired records are deleted, unless the namespace's setting of this name says otherwise.
 inline constexpr std::string_view cleanup_interval_setting = "cleanup.interval";
-inline constexpr Duration usual_cleanup_interval = std::chrono::hours(1);
+inline constexpr Duration default_cleanup_interval = std::chrono::hours(1);
 
 // The expiry of records that are kept for ever.
 inline constexpr Time end_of_time = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31);
@@ -28,13 +28,13 @@ struct Kept {
 };
 
 [[nodiscard]] inline Kept kept(const QueueSettings& settings, Kind kind, Status ended_as) {
-  const Duration usual = kind == Kind::workflow ? workflow_retention : task_retention;
-  const Duration retention = settings.retention.value_or(usual);
+  const Duration by_kind = kind == Kind::workflow ? workflow_retention : task_retention;
+  const Duration retention = settings.retention.value_or(by_kind);
   if (ended_as == Status::completed) {
     return retention == Duration{0} ? Kept{.period = stub_retention, .stub = true} : Kept{.period = retention};
   }
   const Duration failed =
-      settings.failed_retention.value_or(retention == Duration{0} ? least_failed_retention : retention);
+      settings.failed_retention.value_or(retention == Duration{0} ? failed_retention_min : retention);
   return {.period = failed == Duration{0} ? stub_retention : failed};
 }
 

@@ -65,15 +65,16 @@ std::optional<base::Digest> fingerprint_of(const IdentityRules& rules, std::stri
   return input_fingerprint(checked);
 }
 
-// The fingerprint of a request without a key. The derived identity already covers the whole input (strict) or the
-// identity_keys (contextual), so only explicit pointers need one.
-std::optional<base::Digest> further_fingerprint(const IdentityRules& rules, std::string_view checked) {
+// The fingerprint of a request without a key: none unless the task names pointers to compare, as the derived identity
+// already covers the whole input (strict) or the identity_keys (contextual).
+std::optional<base::Digest> pointer_fingerprint(const IdentityRules& rules, std::string_view checked) {
   return rules.fingerprint.pointers.empty() ? std::nullopt : fingerprint_of(rules, checked);
 }
 
-// The task's name is part of every derived identity, whatever the scope. Under scope `task` the identity hash has the
-// name already; a wider scope adds it here, prefixed with its length so that name and input cannot run together.
-std::string named(const IdentityRules& rules, std::string_view task) {
+// The task's name at the front of derived key material. Every derived identity covers the task's name: under scope
+// `task` the identity hash does, under a wider scope this prefix does. The length comes first, so that name and input
+// cannot run together.
+std::string task_name_prefix(const IdentityRules& rules, std::string_view task) {
   if (rules.scope == IdentityScope::task) { return {}; }
   std::string out;
   for (int shift = 56; shift >= 0; shift -= 8) { out.push_back(static_cast<char>((task.size() >> shift) & 0xFF)); }
@@ -111,13 +112,13 @@ void check_mode(IdentityMode mode, const IdentityAsked& asked) {
   if (mode == IdentityMode::hold) { return; }
   const std::string name(mode_name(mode));
   if (asked.reuse) {
-    throw InvalidArgument("reuse", "given together with " + name + ", which says itself when there is a new run; " +
+    throw InvalidArgument("reuse", "given together with " + name + ", which decides by itself when a new run starts; " +
                                        "expected one of the two");
   }
   if (asked.on_conflict == OnConflict::terminate_existing) {
     throw InvalidArgument("on_conflict",
                           "'terminate_existing' given together with " + name +
-                              ", under which what runs is left to run; expected return_existing or wait");
+                              ", which never stops a running execution; expected return_existing or wait");
   }
   if (asked.on_conflict == OnConflict::reject && mode != IdentityMode::throttle) {
     throw InvalidArgument("on_conflict", "'reject' given together with " + name +
@@ -133,13 +134,14 @@ void apply_mode(NewExecution& request, const IdentityAsked& asked) {
   identity.throttle = asked.throttle.value_or(Duration{0});
   if (asked.debounce) {
     if (request.run_at || request.delay != Duration{0}) {
-      throw InvalidArgument("debounce", "given together with a delay or run_at; it says itself when to run");
+      throw InvalidArgument("debounce", "given together with a delay or run_at; debounce sets the delay itself");
     }
     request.delay = *asked.debounce;
   }
   if (asked.keep_last) {
     if (request.limit_key) {
-      throw InvalidArgument("keep_last", "given together with a concurrency or ordering key; it has one of its own");
+      throw InvalidArgument(
+          "keep_last", "given together with a concurrency or ordering key; keep_last uses an ordering key of its own");
     }
     request.limit_key = LimitKey{.text = "keep_last " + base::to_hex(identity.hash), .ordered = true};
   }
@@ -152,10 +154,10 @@ void apply_mode(NewExecution& request, const IdentityAsked& asked) {
 
 }  // namespace
 
-IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy usual) {
+IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy default_strategy) {
   IdentityRules rules;
   if (catalogued == nullptr) { return rules; }
-  rules.strategy = catalogued->strategy.value_or(usual);
+  rules.strategy = catalogued->strategy.value_or(default_strategy);
   rules.keys = catalogued->identity_keys;
   rules.scope = catalogued->scope.value_or(IdentityScope::task);
   rules.fingerprint = catalogued->fingerprint.value_or(Fingerprint{});
@@ -167,14 +169,14 @@ IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy usual)
 std::optional<KeyMaterial> key_material(const IdentityRules& rules, std::string_view task, std::string_view input) {
   if (rules.strategy == IdentityStrategy::strict) {
     KeyMaterial made{.canonical = base::canonical_json(input), .material = {}};
-    made.material = strict_mark + named(rules, task) + made.canonical;
+    made.material = strict_mark + task_name_prefix(rules, task) + made.canonical;
     return made;
   }
   if (rules.strategy == IdentityStrategy::contextual) {
     base::check_json(input, "input");
     require_fields(input, rules.keys);
     KeyMaterial made{.canonical = canonical_fields(input, rules.keys), .material = {}};
-    made.material = contextual_mark + named(rules, task) + made.canonical;
+    made.material = contextual_mark + task_name_prefix(rules, task) + made.canonical;
     return made;
   }
   return std::nullopt;
@@ -194,7 +196,7 @@ void identify(NewExecution& request, const IdentityRules& rules, const IdentityA
     if (rules.strategy == IdentityStrategy::always_unique) {
       if (mode != IdentityMode::hold) {
         throw InvalidArgument(std::string(mode_name(mode)),
-                              "needs something that makes requests the same; expected a key (task_id), or a task "
+                              "needs requests with an identity; expected a key (task_id), or a task "
                               "declared strict or contextual");
       }
       return;
@@ -212,7 +214,7 @@ void identify(NewExecution& request, const IdentityRules& rules, const IdentityA
   } else {
     const std::optional<KeyMaterial> made = key_material(rules, request.task, request.input);
     identity.hash = identity_of_key(rules, request, made->material);
-    identity.fingerprint = further_fingerprint(rules, request.input);
+    identity.fingerprint = pointer_fingerprint(rules, request.input);
   }
   identity.reuse = asked.reuse.value_or(rules.reuse);
   identity.on_conflict = asked.on_conflict;

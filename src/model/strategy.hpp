@@ -19,7 +19,7 @@ struct IdentityRules {
   std::optional<Duration> dedup_window;
 };
 
-[[nodiscard]] IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy usual);
+[[nodiscard]] IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy default_strategy);
 
 // The identity options of a request.
 struct IdentityAsked {
@@ -31,7 +31,7 @@ struct IdentityAsked {
   bool keep_last = false;
 };
 
-// Sets request.identity, if the request has an identity. The caller has set namespace, queue, task, input and id.
+// Sets request.identity, if the request has an identity. Namespace, queue, task, input and id must be set before.
 // Throws IdempotencyKeyRequired, InvalidIdempotencyKey, InvalidJson and InvalidArgument.
 void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked);
 

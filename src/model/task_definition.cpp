@@ -246,7 +246,7 @@ void check_definition(const TaskDefinition& definition, std::string_view where) 
     }
   }
   if (definition.queue) { check_name(*definition.queue, field("queue")); }
-  // The other members are those of a request, so a request with their values is checked by the same rules.
+  // The other members have the rules of a request's members, so a request with their values is checked.
   NewExecution request;
   request.task = "task";
   request.priority = definition.priority.value_or(0);
@@ -264,13 +264,14 @@ void check_definition(const TaskDefinition& definition, std::string_view where) 
   }
 }
 
-std::string conflict_of(const TaskDefinition& stored, const TaskDefinition& declared, IdentityStrategy usual) {
+std::string conflict_of(const TaskDefinition& stored, const TaskDefinition& declared,
+                        IdentityStrategy default_strategy) {
   const auto differ = [](std::string_view name, std::string_view is, std::string_view wanted) {
     return is == wanted ? std::string()
                         : std::string(name) + " is " + std::string(is) + " there and " + std::string(wanted) + " here";
   };
-  std::string text =
-      differ("identity_strategy", to_word(stored.strategy.value_or(usual)), to_word(declared.strategy.value_or(usual)));
+  std::string text = differ("identity_strategy", to_word(stored.strategy.value_or(default_strategy)),
+                            to_word(declared.strategy.value_or(default_strategy)));
   const auto window = [](const TaskDefinition& d) {
     return d.dedup_window ? format_duration(*d.dedup_window) : std::string("the queue's");
   };
@@ -294,7 +295,9 @@ Catalogue decode_catalogue(const StoredCatalogue& stored) {
     catalogue.tasks.emplace(entry.name, decode_definition(entry.definition, "tasks." + entry.name));
   }
   for (const Setting& setting : stored.settings) {
-    if (setting.name == default_strategy_setting) { catalogue.usual = parse_strategy(setting.value, setting.name); }
+    if (setting.name == default_strategy_setting) {
+      catalogue.default_strategy = parse_strategy(setting.value, setting.name);
+    }
     if (setting.name == require_event_id_setting) { catalogue.require_event_id = setting.value == "true"; }
   }
   return catalogue;

@@ -44,14 +44,14 @@ void check_definition(const TaskDefinition& definition, std::string_view where);
 // How two declarations differ in the members that decide which requests are duplicates: strategy, keys, scope,
 // fingerprint, reuse, dedup_window. Empty: they agree. Settings of how a task runs may differ from program to program.
 [[nodiscard]] std::string conflict_of(const TaskDefinition& stored, const TaskDefinition& declared,
-                                      IdentityStrategy usual);
+                                      IdentityStrategy default_strategy);
 
 // The catalogue of one namespace, decoded.
 struct Catalogue {
   std::map<std::string, TaskDefinition, std::less<>> tasks;
-  IdentityStrategy usual = IdentityStrategy::strict;  // of entries that name no strategy: [identity] default
-  bool require_event_id = false;                      // events without an id are refused
-  std::int32_t version = 0;                           // StoredCatalogue::version
+  IdentityStrategy default_strategy = IdentityStrategy::strict;  // of entries that name no strategy: [identity] default
+  bool require_event_id = false;                                 // events without an id are refused
+  std::int32_t version = 0;                                      // StoredCatalogue::version
   [[nodiscard]] const TaskDefinition* find(std::string_view task) const {
     const auto found = tasks.find(task);
     return found == tasks.end() ? nullptr : &found->second;

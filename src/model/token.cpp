@@ -28,7 +28,7 @@ TokenScope parse_scope(std::string_view name) {
   }
   std::vector<std::string_view> known;
   for (const TokenNamed& one : all) { known.push_back(one.name); }
-  throw InvalidArgument("scopes", base::quoted(name) + " is no scope" + base::suggestion(name, known));
+  throw InvalidArgument("scopes", base::quoted(name) + " is not a scope" + base::suggestion(name, known));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Scopes parse_scopes(std::string_view text) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string_view name = text.substr(at, comma - at);
     const TokenScope scope = parse_scope(name);
-    if (scopes.has(scope)) { throw InvalidArgument("scopes", "'" + std::string(name) + "' is there twice"); }
+    if (scopes.has(scope)) { throw InvalidArgument("scopes", "'" + std::string(name) + "' is named twice"); }
     scopes.add(scope);
     at = comma + 1;
   }

@@ -52,8 +52,8 @@ struct Event {
 // The workflow-specific part of an outcome: journal entries, and when or how the workflow continues.
 struct Turn {
   std::vector<JournalEntry> entries;  // appended in the transaction of the outcome
-  // For `waiting`. The workflow is due at once if it has events with numbers above `seen`; otherwise at the earlier of
-  // wake_in and wake_at; without either, when an event arrives.
+  // For `waiting`: when the workflow becomes due. At once if it has events with numbers above `seen`; otherwise at the
+  // earlier of wake_in and wake_at; without these, when an event arrives.
   std::int64_t seen = 0;
   std::optional<Duration> wake_in;  // from the store's now
   std::optional<Time> wake_at;

@@ -18,12 +18,13 @@ inline constexpr std::string_view unreadable_type = "DecryptionFailed";
   return execution.input.empty() && execution.error && execution.error->type == unreadable_type;
 }
 
-// Throws DecryptionFailed. Callers that need the payload check this, so that an empty text is not taken for it.
+// Throws DecryptionFailed for an unreadable execution. Callers that need the payload call this first, so that they do
+// not take the empty text for it.
 inline void check_readable(const Execution& execution) {
   if (is_unreadable(execution)) { throw DecryptionFailed(execution.error->message); }
 }
 
-// The same check for a history.
+// Throws DecryptionFailed for an unreadable history.
 inline void check_readable(const History& history) {
   if (!history.unreadable.empty()) { throw DecryptionFailed(history.unreadable); }
 }

@@ -53,7 +53,7 @@ void check_duration(Duration value, std::string_view field, Duration least) {
   }
 }
 
-void check_when(const NewExecution& request) {
+void check_run_at(const NewExecution& request) {
   check_duration(request.delay, "delay", Duration(0));
   if (!request.run_at) { return; }
   if (request.delay != Duration(0)) {
@@ -142,7 +142,7 @@ void check_composed_execution(const NewExecution& request) {
   check_name(request.queue.name, "queue");
   check_name(request.task, "task");
   check_range(request.priority, "priority", limits::priority_min, limits::priority_max);
-  check_when(request);
+  check_run_at(request);
   check_range(request.max_attempts, "max_attempts", 1, limits::max_attempts);
   check_range(request.max_lost, "max_lost", 1, limits::max_attempts);
   if (request.retry) { check_retry(*request.retry); }

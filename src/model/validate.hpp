@@ -21,7 +21,7 @@ void check_queue_patch(const QueuePatch& patch);
 // All members of a request, its payload included.
 void check_new_execution(const NewExecution& request);
 
-// The same for a request whose input was built from checked JSON: of the input only the size is checked.
+// check_new_execution() for a request whose input was built from checked JSON: only the input's size is checked.
 void check_composed_execution(const NewExecution& request);
 
 }  // namespace hapax::model

@@ -160,13 +160,13 @@ TEST_F(HostileTextConformance, AReasonForARunningOneMayHoldAnyBytesToo) {
 
 TEST_F(HostileTextConformance, PayloadsOfTheLargestSizeGoInAndOut) {
   NewExecution item = request();
-  item.input = "\"" + std::string(limits::payload_usual - 2, 'i') + "\"";
+  item.input = "\"" + std::string(limits::payload_default - 2, 'i') + "\"";
   admit_id(item);
   EXPECT_TRUE(get(item.id).input == item.input);
   TestWorker one = worker();
   const Claim claim = claim_one(one);
   EXPECT_TRUE(claim.input == item.input);
-  const std::string result = "\"" + std::string(limits::payload_usual - 2, 'r') + "\"";
+  const std::string result = "\"" + std::string(limits::payload_default - 2, 'r') + "\"";
   EXPECT_EQ(finish(completed(claim, result)), FinishVerdict::accepted);
   EXPECT_TRUE(get(item.id).result == result);
   EXPECT_TRUE(get(item.id).input == item.input);

@@ -258,7 +258,7 @@ TEST(Firing, UnderASmallPayloadLimitWhatIsHandedOnIsSmallerStill) {
   on["input"] = "{{event.data}}";
   const Event event = parse_event(start + std::string(15 << 10, 'x') + "\"}");
   EXPECT_NO_THROW((void)fire(parse_activity(on.dump()), EventReason{event}, context()));
-  base::set_payload_limit(limits::payload_usual);
+  base::set_payload_limit(limits::payload_default);
 }
 
 TEST(Firing, TheLargestAndDeepestEventFitsIntoAnInput) {

@@ -78,10 +78,10 @@ TEST(TaskDefinition, DeclarationsConflictInWhatDecidesSameness) {
 TEST(TaskDefinition, TheCatalogueHasADefaultStrategy) {
   StoredCatalogue stored;
   stored.tasks.push_back({.name = "a", .definition = R"({"queue":"q"})"});
-  EXPECT_EQ(decode_catalogue(stored).usual, IdentityStrategy::strict);
+  EXPECT_EQ(decode_catalogue(stored).default_strategy, IdentityStrategy::strict);
   stored.settings.push_back({.name = "identity.default", .value = "caller_provided"});
   const Catalogue catalogue = decode_catalogue(stored);
-  EXPECT_EQ(catalogue.usual, IdentityStrategy::caller_provided);
+  EXPECT_EQ(catalogue.default_strategy, IdentityStrategy::caller_provided);
   ASSERT_NE(catalogue.find("a"), nullptr);
   EXPECT_EQ(catalogue.find("a")->queue, "q");
   EXPECT_EQ(catalogue.find("b"), nullptr);

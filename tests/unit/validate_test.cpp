@@ -155,26 +155,26 @@ TEST(CheckNewExecution, BoundsTheRetryPolicy) {
 }
 
 TEST(CheckNewExecution, BoundsTheInput) {
-  expect_taken([](NewExecution& r) { r.input = "\"" + std::string(limits::payload_usual - 2, 'x') + "\""; });
+  expect_taken([](NewExecution& r) { r.input = "\"" + std::string(limits::payload_default - 2, 'x') + "\""; });
   const Refusal got =
-      refusal([](NewExecution& r) { r.input = "\"" + std::string(limits::payload_usual - 1, 'x') + "\""; });
+      refusal([](NewExecution& r) { r.input = "\"" + std::string(limits::payload_default - 1, 'x') + "\""; });
   EXPECT_EQ(got.name, "PayloadTooLarge");
   EXPECT_EQ(got.message, "input: 1048577 bytes, the limit is 1048576 bytes");
 }
 
 TEST(CheckNewExecution, TheBoundIsASetting) {
-  EXPECT_EQ(base::payload_limit(), limits::payload_usual);
+  EXPECT_EQ(base::payload_limit(), limits::payload_default);
   base::set_payload_limit(2 << 20);
   expect_taken([](NewExecution& r) { r.input = "\"" + std::string((2 << 20) - 2, 'x') + "\""; });
   const Refusal got = refusal([](NewExecution& r) { r.input = "\"" + std::string((2 << 20) - 1, 'x') + "\""; });
   EXPECT_EQ(got.message, "input: 2097153 bytes, the limit is 2097152 bytes");
-  base::set_payload_limit(limits::payload_least);
+  base::set_payload_limit(limits::payload_min);
   EXPECT_EQ(refusal([](NewExecution& r) { r.input = "\"" + std::string(1023, 'x') + "\""; }).name, "PayloadTooLarge");
-  base::set_payload_limit(limits::payload_usual);
-  for (const std::size_t bad : {limits::payload_least - 1, limits::payload_most + 1}) {
+  base::set_payload_limit(limits::payload_default);
+  for (const std::size_t bad : {limits::payload_min - 1, limits::payload_max + 1}) {
     EXPECT_THROW(base::set_payload_limit(bad), InvalidArgument);
   }
-  EXPECT_EQ(base::payload_limit(), limits::payload_usual) << "one that is refused changes nothing";
+  EXPECT_EQ(base::payload_limit(), limits::payload_default) << "one that is refused changes nothing";
 }
 
 TEST(CheckNewExecution, TheInputMustBeJson) {

@@ -22,7 +22,7 @@ namespace hapax::api {
 [[nodiscard]] bool is_session_of(std::string_view namespace_name, const Uuid& id);
 
 // The most bytes of inputs in one answer: 100 of the usual largest size.
-inline constexpr std::size_t claims_bytes = 100 * limits::payload_usual;
+inline constexpr std::size_t claims_bytes = 100 * limits::payload_default;
 
 // All readers throw InvalidArgument that names the member.
 [[nodiscard]] Duration lease_of(const Members& body);

@@ -13,7 +13,7 @@ namespace hapax::api {
 namespace {
 
 constexpr std::size_t outcomes_bytes = 16 << 20;
-static_assert(outcomes_bytes >= 2 * limits::payload_most, "the largest result must find room, escapes included");
+static_assert(outcomes_bytes >= 2 * limits::payload_max, "the largest result must find room, escapes included");
 
 using Verdict = model::FinishVerdict;
 

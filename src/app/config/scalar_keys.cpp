@@ -79,10 +79,10 @@ void set_payload(Config& config, std::string_view text, const std::string& field
     throw InvalidArgument(field,
                           base::quoted(text) + " is no size; expected a whole number of KiB or MiB, as in \"4MiB\"");
   }
-  if (value > limits::payload_most / bytes || value * bytes < limits::payload_least) {
+  if (value > limits::payload_max / bytes || value * bytes < limits::payload_min) {
     throw InvalidArgument(field, base::quoted(text) + " is out of range; expected " +
-                                     std::to_string(limits::payload_least >> 10) + "KiB to " +
-                                     std::to_string(limits::payload_most >> 20) + "MiB");
+                                     std::to_string(limits::payload_min >> 10) + "KiB to " +
+                                     std::to_string(limits::payload_max >> 20) + "MiB");
   }
   config.payload_limit = value * bytes;
 }

@@ -168,7 +168,7 @@ DueActivities due_activities(State& state, int limit, Time now) {
       const Record* const record = state.find(child->second, now);
       if (record == nullptr) { continue; }
       const Execution& run = record->execution;
-      if (!is_terminal(run.status) && std::ssize(due.live) < live_runs_told) { due.live.push_back(run.id); }
+      if (!is_terminal(run.status) && std::ssize(due.live) < live_runs_max) { due.live.push_back(run.id); }
       if (run.status == Status::completed && !run.continued_as && run.result) { due.last_result = run.result; }
     }
   }

@@ -119,7 +119,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
   if (terminated != nullptr) {
     state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error(terminated_reason)}, now);
     close_children(state, terminated->execution, now);
-    if (is_told_termination(item)) {
+    if (audits_termination(item)) {
       state.note_act({item.labels.actor}, "execution.cancel", terminated->execution, terminated_reason, now);
     }
   }

@@ -103,7 +103,7 @@ std::vector<Record*> State::next_parked(const LimitKey& name, const Key& key) co
     return next;
   }
   std::set<std::string_view> seen;
-  int left = parked_look;
+  int left = parked_considered_max;
   for (auto one = key.parked.begin(); one != key.parked.end() && left > 0; ++one, --left) {
     if (seen.insert(one->second->execution.task).second) { next.push_back(one->second); }
   }

@@ -26,7 +26,7 @@ bool matches(const Execution& execution, const ListQuery& query, Time now) {
          (!query.tag || contains(execution.labels.tags, *query.tag)) &&
          has_metadata(execution.labels, query.metadata) && (!query.identity || execution.identity == query.identity) &&
          (!query.parent || execution.parent == query.parent) && (!query.kind || execution.kind == *query.kind) &&
-         !(leaves_guards_out(query) && execution.kind == Kind::guard) &&
+         !(excludes_guards(query) && execution.kind == Kind::guard) &&
          (!query.created_from || execution.created_at >= *query.created_from) &&
          (!query.created_before || execution.created_at < *query.created_before) &&
          (!query.dead_only || execution.dead);

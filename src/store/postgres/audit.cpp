@@ -70,7 +70,7 @@ Call act_call(const Acts& acts, std::int64_t offset_us) {
 
 void note_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
                      std::int64_t offset_us) {
-  if (!model::is_told_termination(request)) { return; }
+  if (!model::audits_termination(request)) { return; }
   const model::Actor by{request.labels.actor};
   const Acts acts{
       .by = by, .action = "execution.cancel", .done = {{.execution = holder, .detail = model::terminated_reason}}};

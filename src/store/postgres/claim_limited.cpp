@@ -189,7 +189,7 @@ class LimitedClaim {
     const LookPositions::Place from = work_.looks.get(queue_);
     pending_.push_back(parked_keys_call(from.first, from.second, queue_, work_.offset_us));
     const std::vector<ParkedKey> found = read_parked_keys(send().back());
-    if (std::ssize(found) < limits::parked_keys_per_look) {
+    if (std::ssize(found) < limits::parked_keys_per_scan) {
       work_.looks.begin_anew(queue_);
     } else {
       work_.looks.set(queue_, {queue_, found.back().limit_key});

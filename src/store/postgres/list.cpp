@@ -99,7 +99,7 @@ Filter make_filter(const ListQuery& query, std::int64_t offset_us) {
     filter.params.int2(static_cast<int>(*query.kind));
     filter.both("kind =", "::smallint");
   }
-  if (leaves_guards_out(query)) {
+  if (excludes_guards(query)) {
     filter.live += " AND l.kind <> 2";
     filter.history += " AND h.kind <> 2";
   }

@@ -116,7 +116,7 @@ Call freed_call(const Statement& statement, const FreedKeys& freed, std::int64_t
   }
   Params params;
   params.int8(offset_us).array(std::move(queues)).array(std::move(keys)).array(std::move(places));
-  params.array(std::move(heaviest)).int4(model::parked_look);
+  params.array(std::move(heaviest)).int4(model::parked_considered_max);
   return {&statement, std::move(params)};
 }
 
@@ -167,7 +167,7 @@ Call unpark_all_call(std::int32_t queue, std::int64_t offset_us) {
 
 Call parked_keys_call(std::int32_t queue, const std::string& limit_key, std::int32_t last, std::int64_t offset_us) {
   Params params;
-  params.int4(queue).text(limit_key).int4(last).int8(limits::parked_keys_per_look).int8(offset_us);
+  params.int4(queue).text(limit_key).int4(last).int8(limits::parked_keys_per_scan).int8(offset_us);
   return {&parked_keys, std::move(params)};
 }
 
@@ -209,7 +209,7 @@ void PostgresStore::unpark_stranded(Connection& connection) {
   const LookPositions::Place from = looks_.get(all_queues);
   const Call look = parked_keys_call(from.first, from.second, std::numeric_limits<std::int32_t>::max(), offset_us());
   const std::vector<ParkedKey> found = read_parked_keys(connection.query(*look.statement, look.params));
-  if (std::ssize(found) < limits::parked_keys_per_look) {
+  if (std::ssize(found) < limits::parked_keys_per_scan) {
     looks_.begin_anew(all_queues);
   } else {
     looks_.set(all_queues, {found.back().queue, found.back().limit_key});

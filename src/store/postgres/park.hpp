@@ -75,7 +75,7 @@ struct ParkedKey {
 };
 
 // Keys with parked executions after (queue, limit key), in order, of queues up to `last`: at most
-// limits::parked_keys_per_look.
+// limits::parked_keys_per_scan.
 [[nodiscard]] Call parked_keys_call(std::int32_t queue, const std::string& limit_key, std::int32_t last,
                                     std::int64_t offset_us);
 [[nodiscard]] std::vector<ParkedKey> read_parked_keys(const Result& result);

@@ -177,7 +177,7 @@ DueActivity look_at(ReadTransaction& tx, ActivityState state) {
   DueActivity due;
   due.state = std::move(state);
   Cursor live = tx.db().use(live_runs_sql);
-  live.bind(due.state.uuid, live_runs_told);
+  live.bind(due.state.uuid, live_runs_max);
   while (live.next()) { due.live.push_back(live.uuid(0)); }
   Cursor last = tx.db().use(last_result_sql);
   if (last.bind(due.state.uuid, tx.now()).next()) { due.last_result = last.string(0); }

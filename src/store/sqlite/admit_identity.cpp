@@ -87,7 +87,7 @@ Admission admit_held_identity(WriteTransaction& tx, const NewExecution& item, bo
     row.run = holder->run + 1;
     if (decision.step == AdmissionStep::terminate_and_new_run) {
       terminate(tx, holder->id, terminated_reason);
-      if (is_told_termination(item)) {
+      if (audits_termination(item)) {
         write_act(tx, {{item.labels.actor}, "execution.cancel", holder->id, terminated_reason});
       }
       holder->status = Status::cancelled;

@@ -98,7 +98,7 @@ void add_common(Filter& filter, const std::string& table, const ListQuery& query
   }
   if (query.parent) { filter.add(table + ".parent = ?", *query.parent); }
   if (query.kind) { filter.add(table + ".kind = ?", static_cast<int>(*query.kind)); }
-  if (leaves_guards_out(query)) { filter.add(table + ".kind <> 2"); }
+  if (excludes_guards(query)) { filter.add(table + ".kind <> 2"); }
   if (query.created_from) { filter.add(table + ".created_at >= ?", *query.created_from); }
   if (query.created_before) { filter.add(table + ".created_at < ?", *query.created_before); }
   if (query.after) { filter.add(table + ".id < ?", *query.after); }

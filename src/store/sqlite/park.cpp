@@ -125,7 +125,7 @@ std::vector<NextParked> next_parked(WriteTransaction& tx, std::int64_t queue_id,
   {
     std::set<std::string> tasks;
     Cursor cursor = tx.db().use(next_parked_sql);
-    cursor.bind(queue_id, key, ordered ? 1 : parked_look);
+    cursor.bind(queue_id, key, ordered ? 1 : parked_considered_max);
     while (cursor.next()) {
       if (!tasks.insert(cursor.string(1)).second) { continue; }
       next.push_back({.id = cursor.uuid(0),
