@@ -9,9 +9,9 @@
 #include "model/validate.hpp"
 #include "store/brief.hpp"
 
-#include <set>
-
 #include <algorithm>
+#include <set>
+#include <vector>
 
 namespace hapax::app {
 namespace {
@@ -73,6 +73,25 @@ model::Execution required(std::optional<model::Execution> found, const std::stri
     throw NotFound("no execution " + id.to_string() + " in namespace '" + namespace_name + "'");
   }
   return *std::move(found);
+}
+
+// Names of tasks and workflows in the catalogue, in the namespace's worker sessions and in its newest executions.
+std::vector<std::string> known_tasks(store::Store& store, const std::string& namespace_name) {
+  std::vector<std::string> names;
+  for (model::TaskEntry& entry : store.catalogue(namespace_name).tasks) { names.push_back(std::move(entry.name)); }
+  for (const model::SessionInfo& session : store.sessions()) {
+    const bool is_ours = std::ranges::any_of(
+        session.queues, [&namespace_name](const auto& queue) { return queue.namespace_name == namespace_name; });
+    if (is_ours) { names.insert(names.end(), session.tasks.begin(), session.tasks.end()); }
+  }
+  model::ListQuery query;
+  query.namespace_name = namespace_name;
+  query.payloads = false;
+  query.limit = limits::list_page;
+  for (model::Execution& execution : store.list(query)) { names.push_back(std::move(execution.task)); }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 }  // namespace
@@ -157,24 +176,6 @@ model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue) {
   }
   throw NotFound("no queue " + base::quoted(queue.name) + " in namespace '" + queue.namespace_name + "'" +
                  base::did_you_mean(queue.name, names, '\''));
-}
-
-std::vector<std::string> known_tasks(store::Store& store, const std::string& namespace_name) {
-  std::vector<std::string> names;
-  for (model::TaskEntry& entry : store.catalogue(namespace_name).tasks) { names.push_back(std::move(entry.name)); }
-  for (const model::SessionInfo& session : store.sessions()) {
-    const bool is_ours = std::ranges::any_of(
-        session.queues, [&namespace_name](const auto& queue) { return queue.namespace_name == namespace_name; });
-    if (is_ours) { names.insert(names.end(), session.tasks.begin(), session.tasks.end()); }
-  }
-  model::ListQuery query;
-  query.namespace_name = namespace_name;
-  query.payloads = false;
-  query.limit = limits::list_page;
-  for (model::Execution& execution : store.list(query)) { names.push_back(std::move(execution.task)); }
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 }  // namespace hapax::app

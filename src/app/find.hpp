@@ -13,7 +13,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace hapax::app {
 
@@ -42,9 +41,6 @@ struct KeyGiven {
 
 // Throws NotFound for a queue that does not exist, with a suggestion if a similar name does.
 [[nodiscard]] model::QueueInfo find_queue(store::Store& store, const model::QueueRef& queue);
-
-// Names of tasks and workflows in the catalogue, in the namespace's worker sessions and in its newest executions.
-[[nodiscard]] std::vector<std::string> known_tasks(store::Store& store, const std::string& namespace_name);
 
 // Throws NotFound, with a suggestion if a similar ID exists.
 [[nodiscard]] model::ActivityState find_activity(schedule::Activities& activities, const std::string& id);

@@ -1,5 +1,6 @@
 // hapax activity pause, resume, trigger and backfill.
 #include "api/execution_read.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "cli/activity.hpp"
 #include "cli/arguments.hpp"
@@ -50,6 +51,7 @@ constexpr const char* backfill_examples =
 
 int pause(Shell& shell, const std::string& id, const std::string& note) {
   if (!base::is_valid_utf8(note)) { throw InvalidArgument("note", "is not UTF-8"); }
+  if (note.size() > limits::note_bytes) { throw PayloadTooLarge("note", note.size(), limits::note_bytes); }
   const std::string document = shell.backend().pause_activity(id, note);
   print(shell.json() ? document : base::printable("activity " + id + " is paused" + (note.empty() ? "" : ": " + note)));
   return exit_ok;
@@ -112,15 +114,13 @@ struct BackfillOptions {
 int backfill(Shell& shell, const BackfillOptions& options) {
   shell.use_configuration();
   ProgressLine progress(shell);
-  const std::string document = shell.backend().backfill_activity(
-      options.id, {.from = options.from, .to = options.to},
-      [&](const schedule::Activities::Backfill& so_far, std::int64_t left) {
-        if (!progress.due()) { return; }
-        const std::int64_t all = std::max<std::int64_t>(1, so_far.ticks + left);
-        progress.show(progress_bar(static_cast<double>(so_far.ticks) / static_cast<double>(all)) + "  " +
-                      grouped(so_far.ticks) + " of " + grouped(all) + " ticks, " + grouped(so_far.started) +
-                      " started");
-      });
+  const std::string document =
+      shell.backend().backfill_activity(options.id, {.from = options.from, .to = options.to},
+                                        [&](const schedule::Activities::Backfill& so_far, double fraction) {
+                                          if (!progress.due()) { return; }
+                                          progress.show(progress_bar(fraction) + "  " + grouped(so_far.ticks) +
+                                                        " ticks, " + grouped(so_far.started) + " started");
+                                        });
   progress.clear();
   const JsonView report(document);
   const std::int64_t ticks = report.integer("ticks");

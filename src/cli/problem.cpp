@@ -4,7 +4,7 @@
 #include "base/json_view.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
-#include "http/client.hpp"
+#include "http/api_question.hpp"
 #include "model/error_table.hpp"
 
 #include <unistd.h>

@@ -1,16 +1,13 @@
 #include "cli/shell.hpp"
 
-#include <hapax/app.hpp>
 #include <hapax/version.hpp>
 
 #include "api/remote_work_store.hpp"
-#include "app/app_state.hpp"
 #include "app/configuration.hpp"
 #include "base/payload_limit.hpp"
 #include "base/secret_file.hpp"
 #include "base/text.hpp"
-#include "cli/server_backend.hpp"
-#include "cli/store_backend.hpp"
+#include "cli/backend.hpp"
 #include "engine/engine.hpp"
 #include "http/client.hpp"
 #include "model/validate.hpp"
@@ -46,8 +43,6 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
-std::string user_at_host() { return base::printable(user_name() + "@" + host_name()); }
-
 // A token is one word; blanks and newlines after it are removed.
 std::string checked_token(std::string text, const std::string& from) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
@@ -65,7 +60,9 @@ bool is_of_file(const config::Stated* stated) { return stated != nullptr && stat
 
 }  // namespace
 
-std::string command_line_actor() { return "command line (" + user_at_host() + ")"; }
+std::string user_at_host() { return base::printable(user_name() + "@" + host_name()); }
+
+std::string command_line_actor() { return std::string(command_line_channel) + " (" + user_at_host() + ")"; }
 
 Shell::Shell(CommonOptions options, std::string command, MissingStore missing_store)
     : options_(std::move(options)), command_(std::move(command)), missing_store_(missing_store) {
@@ -168,11 +165,7 @@ const std::shared_ptr<http::ApiClient>& Shell::api() {
 
 Backend& Shell::backend() {
   if (!backend_) {
-    if (server_url().empty()) {
-      backend_ = std::make_unique<StoreBackend>(*this);
-    } else {
-      backend_ = std::make_unique<ServerBackend>(api());
-    }
+    backend_ = std::make_unique<Backend>(server_url().empty() ? local_transport(*this) : server_transport(api()));
   }
   return *backend_;
 }
@@ -224,11 +217,6 @@ std::shared_ptr<store::WorkStore> Shell::work_store() {
 }
 
 store::Store& Shell::store() { return *shared_store(); }
-
-App Shell::app() {
-  return App(std::make_shared<hapax::detail::AppState>(std::make_shared<engine::Engine>(shared_store()),
-                                                       namespace_name(), command_line_actor()));
-}
 
 model::QueueRef Shell::queue(const std::string& name) const {
   model::check_name(name, "queue");

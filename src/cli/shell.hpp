@@ -14,10 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-
-namespace hapax {
-class App;
-}
+#include <string_view>
 
 namespace hapax::http {
 class ApiClient;
@@ -79,7 +76,7 @@ class Shell {
   // server, which has a configuration of its own. Commands that enqueue or work call this first.
   void use_configuration();
 
-  // The backend: the store, or the server that the command line, the environment or the file names.
+  // The API's routes: on the store, or on the server that the command line, the environment or the file names.
   [[nodiscard]] Backend& backend();
   // The server's URL; empty: commands use the store itself.
   [[nodiscard]] const std::string& server_url() const;
@@ -94,9 +91,6 @@ class Shell {
 
   // The store that a worker claims from; with a server, the worker protocol in the shape of a store.
   [[nodiscard]] std::shared_ptr<store::WorkStore> work_store();
-
-  // The same store and namespace as an App (hapax/app.hpp).
-  [[nodiscard]] App app();
 
   // The queue of that name in the shell's namespace. Throws InvalidArgument for an invalid name.
   [[nodiscard]] model::QueueRef queue(const std::string& name) const;
@@ -116,6 +110,8 @@ class Shell {
 };
 
 // The actor for the audit: "command line (ada@host)".
+inline constexpr std::string_view command_line_channel = "command line";
+[[nodiscard]] std::string user_at_host();
 [[nodiscard]] std::string command_line_actor();
 
 // Calls `fn` with a store URL, and turns an InvalidArgument that it throws into ConfigurationError.

@@ -150,10 +150,4 @@ std::string ApiClient::post(std::string target, std::string body, bool repeatabl
   return ask({.method = "POST", .target = std::move(target), .body = std::move(body), .repeatable = repeatable});
 }
 
-std::string ApiClient::put(std::string target, std::string body) {
-  return ask({.method = "PUT", .target = std::move(target), .body = std::move(body), .repeatable = true});
-}
-
-std::string ApiClient::remove(std::string target) { return ask({.method = "DELETE", .target = std::move(target)}); }
-
 }  // namespace hapax::http

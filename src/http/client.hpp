@@ -12,6 +12,7 @@
 
 #include "base/stream.hpp"
 #include "http/answer_reader.hpp"
+#include "http/api_question.hpp"
 #include "http/server_url.hpp"
 
 #include <chrono>
@@ -37,24 +38,6 @@ class ServerUnavailable : public StoreUnavailable {
   explicit ServerUnavailable(const std::string& message) : StoreUnavailable("ServerUnavailable", message) {}
 };
 
-// The server's refusal, with the name and message of its problem document.
-class RemoteProblem : public Error {
- public:
-  RemoteProblem(std::string_view name, const std::string& message, int http_status, std::string problem)
-      : Error(name, message), status(http_status), document(std::move(problem)) {}
-  const int status;
-  const std::string document;  // JSON
-};
-
-struct Question {
-  std::string_view method = "GET";
-  std::string target{};  // path and query, percent-encoded
-  std::string body{};
-  std::string_view content_type = "application/json";
-  bool repeatable = false;
-  Duration waits{0};  // how long the server may delay its answer (a long poll)
-};
-
 class ApiClient {
  public:
   // Throws ConfigurationError for a certificate file that cannot be read. Connects when first asked.
@@ -69,8 +52,6 @@ class ApiClient {
   [[nodiscard]] std::string get(std::string target, Duration waits = Duration::zero());
   // `repeatable`: doing it twice has the same effect as once.
   [[nodiscard]] std::string post(std::string target, std::string body, bool repeatable);
-  [[nodiscard]] std::string put(std::string target, std::string body);
-  [[nodiscard]] std::string remove(std::string target);
 
   [[nodiscard]] const std::string& url() const { return options_.url.text; }
 

@@ -91,6 +91,15 @@ void split_query(Request& request, std::string_view text) {
   }
 }
 
+// Fills in the path, the segments and the query from a target without scheme and authority.
+void split_local(Request& request, std::string_view local) {
+  const std::size_t question = std::min(local.find('?'), local.size());
+  request.path = local.substr(0, question);
+  if (request.path.empty()) { request.path = "/"; }
+  split_path(request);
+  split_query(request, question < local.size() ? local.substr(question + 1) : std::string_view());
+}
+
 // Where the path of an absolute target (http://host/path) begins.
 std::size_t authority_end(std::string_view target) {
   const std::size_t scheme = target.find("://");
@@ -147,11 +156,7 @@ void parse_target(Request& request) {
   } else if (target.front() != '/') {
     head_refuse("the target must begin with /");
   }
-  const std::size_t question = std::min(local.find('?'), local.size());
-  request.path = local.substr(0, question);
-  if (request.path.empty()) { request.path = "/"; }
-  split_path(request);
-  split_query(request, question < local.size() ? local.substr(question + 1) : std::string_view());
+  split_local(request, local);
 }
 
 void parse_request_line(Request& request, std::string_view line) {
@@ -250,6 +255,8 @@ std::optional<std::size_t> HeadScanner::scan(std::string_view bytes) {
   }
   return std::nullopt;
 }
+
+void split_target(Request& request) { split_local(request, request.target); }
 
 void parse_head(Request& request) {
   request.headers.clear();

@@ -32,6 +32,9 @@ class HeadScanner {
 // Parses the head in request.head and fills in every field but the peer.
 void parse_head(Request& request);
 
+// Fills in the path, the segments and the query from request.target, which is a path with a query, of any length.
+void split_target(Request& request);
+
 struct Framing {
   enum class Kind : std::uint8_t { none, length, chunked };
   Kind kind = Kind::none;

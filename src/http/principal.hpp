@@ -22,6 +22,7 @@ enum class Scope : std::uint8_t {
 
 struct Principal {
   std::string namespace_name = "default";
+  std::string channel = "api";     // how the caller came here, for the audit: "api", or "command line"
   std::string name = "anonymous";  // the token's label, for logs and the audit; never the token itself
   bool enqueue = false;
   bool read = false;

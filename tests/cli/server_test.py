@@ -100,7 +100,8 @@ class Looking(WithServer):
         self.good("activity", "apply", "-", input=json.dumps(definition))
         self.good("activity", "trigger", "daily", "--key", "one")
         self.good("activity", "pause", "daily", "--note", "the warehouse moves")
-        for arguments in (["activity", "list"], ["activity", "show", "daily", "--versions"], ["activity", "runs", "daily", "--tasks"],
+        for arguments in (["activity", "list"], ["activity", "list", "--after", "a"], ["activity", "list", "--after", "daily"],
+                          ["activity", "show", "daily", "--versions"], ["activity", "runs", "daily", "--tasks"],
                           ["activity", "show", "dayly"], ["activity", "preview", "daily", "--from", "2026-03-27", "--down", "2h"],
                           ["list", "--activity", "daily"], ["show", "--run", "activity-daily:manual-one"]):
             self.same(*arguments)

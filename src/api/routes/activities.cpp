@@ -65,9 +65,13 @@ http::Response put(Api& api, http::Call& call) {
 }
 
 http::Response list(Api& api, http::Call& call) {
-  check_query(call.request(), {"limit", "cursor"});
+  check_query(call.request(), {"limit", "cursor", "after"});
   model::ActivityQuery query;
   query.limit = query_number(call.request(), "limit", usual_page, limits::list_page);
+  query.after = call.request().parameter("after");
+  if (query.after && call.request().parameter("cursor")) {
+    throw InvalidArgument("after", "given beside cursor; expected one of them");
+  }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   if (const auto cursor = call.request().parameter("cursor")) {
     query.after = parse_name_cursor(*cursor, {.namespace_name = tenant->namespace_name(), .list = all_activities});

@@ -150,7 +150,9 @@ bool query_flag(const http::Request& request, std::string_view name, bool usual)
   throw InvalidArgument(std::string(name), base::quoted(*given) + " is neither true nor false");
 }
 
-std::string actor_of(const http::Principal& principal) { return "api (" + base::printable(principal.name) + ")"; }
+std::string actor_of(const http::Principal& principal) {
+  return principal.channel + " (" + base::printable(principal.name) + ")";
+}
 
 Uuid path_id(const http::Call& call, std::string_view name) {
   const std::string& text = call.parameter(name);

@@ -56,7 +56,7 @@ void check_query(const http::Request& request, std::initializer_list<std::string
 [[nodiscard]] int query_number(const http::Request& request, std::string_view name, int usual, int most);
 [[nodiscard]] bool query_flag(const http::Request& request, std::string_view name, bool usual);
 
-// The caller, for the audit: "api (billing)".
+// The caller, for the audit: "api (billing)", "command line (ada@host)".
 [[nodiscard]] std::string actor_of(const http::Principal& principal);
 
 // The execution that the path names. Throws NotFound for text that is no ID, as no execution can have it.

@@ -5,6 +5,7 @@
 #include "api/routes/feed.hpp"
 #include "api/routes/remote_sessions.hpp"
 #include "app/find.hpp"
+#include "engine/sweeper.hpp"
 
 namespace hapax::api {
 
@@ -15,8 +16,9 @@ constexpr std::size_t tenants_kept = 1000;
 
 }  // namespace
 
-Api::Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics)
+Api::Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, Deadlines deadlines)
     : engine_(std::move(engine)),
+      deadlines_(deadlines),
       metrics_(metrics, *engine_),
       sessions_(std::make_unique<RemoteSessions>(*engine_, metrics_)),
       feeds_(std::make_unique<Feeds>(*engine_)) {
@@ -49,11 +51,21 @@ app::Operations Api::operations(const http::Call& call) {
 }
 
 model::Execution Api::find(const std::string& namespace_name, const Uuid& id) {
-  return app::find_execution(store(), namespace_name, id);
+  model::Execution found = app::find_execution(store(), namespace_name, id);
+  if (end_if_overdue(found)) { found = app::find_execution(store(), namespace_name, id); }
+  return found;
 }
 
 model::Execution Api::find_briefly(const std::string& namespace_name, const Uuid& id) {
-  return app::find_briefly(store(), namespace_name, id);
+  model::Execution found = app::find_briefly(store(), namespace_name, id);
+  if (end_if_overdue(found)) { found = app::find_briefly(store(), namespace_name, id); }
+  return found;
+}
+
+bool Api::end_if_overdue(const Uuid& id) { return ends_overdue() && engine::end_if_overdue(store(), id); }
+
+bool Api::end_if_overdue(const model::Execution& execution) {
+  return execution.deadline && !is_terminal(execution.status) && end_if_overdue(execution.id);
 }
 
 namespace {

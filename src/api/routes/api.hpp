@@ -12,6 +12,7 @@
 #include "http/metrics.hpp"
 #include "http/router.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,8 +26,11 @@ class RemoteSessions;
 
 class Api {
  public:
+  // What ends executions whose deadline has passed: the sweeper of this process, or, in a process without one, the API
+  // itself, before it shows such an execution or compares a request with it.
+  enum class Deadlines : std::uint8_t { swept, looked_at };
   // `metrics` outlives the API.
-  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics);
+  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, Deadlines deadlines = Deadlines::swept);
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
   ~Api();
@@ -47,12 +51,19 @@ class Api {
   // The same without its payloads.
   [[nodiscard]] model::Execution find_briefly(const std::string& namespace_name, const Uuid& id);
 
+  // Ends the execution if its deadline has passed and the API has to do that. True: the execution is to be read again.
+  // Blocks.
+  [[nodiscard]] bool end_if_overdue(const Uuid& id);
+  [[nodiscard]] bool end_if_overdue(const model::Execution& execution);
+  [[nodiscard]] bool ends_overdue() const { return deadlines_ == Deadlines::looked_at; }
+
   // Stops the background work of the API and the engine, and answers waiting calls. Call it before the engine is
   // destroyed.
   void stop();
 
  private:
   const std::shared_ptr<engine::Engine> engine_;
+  const Deadlines deadlines_;
   ApiMetrics metrics_;
   std::unique_ptr<RemoteSessions> sessions_;
   std::unique_ptr<Feeds> feeds_;

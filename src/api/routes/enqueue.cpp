@@ -92,13 +92,21 @@ http::Response admit(Api& api, http::Call& call, model::Kind kind) {
     if (const std::optional<Duration> wait = api::optional_duration(fields.wait_timeout, "wait_timeout")) {
       (void)checked_wait(*wait, "wait_timeout");
     }
-    admission = engine::with_current_catalogue(tenant->catalogue(), [&] {
-      model::NewExecution request =
-          api::make_request(fields, tenant->namespace_name(), tenant->entry(call, fields.task));
-      asked = asked_of(request);
-      return call.await<model::Admission>(
-          [&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
-    });
+    const auto ask = [&] {
+      return engine::with_current_catalogue(tenant->catalogue(), [&] {
+        model::NewExecution request =
+            api::make_request(fields, tenant->namespace_name(), tenant->entry(call, fields.task));
+        asked = asked_of(request);
+        return call.await<model::Admission>(
+            [&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
+      });
+    };
+    admission = ask();
+    // A holder past its deadline holds nothing.
+    if (!admission.created() && !is_terminal(admission.status) && api.ends_overdue() &&
+        call.blocking([&] { return api.end_if_overdue(admission.id); })) {
+      admission = ask();
+    }
     fields.input.clear();
   } catch (const InvalidArgument& error) { return problem_answer_of(named_for_api(http::problem_of(error), kind)); }
   return answer_admission(api, call, fields, asked, admission);

@@ -130,7 +130,9 @@ http::Response explain(Api& api, http::Call& call) {
   check_query(call.request(), {});
   const Uuid id = path_id(call);
   return json_answer(call.blocking([&] {
-    const app::Operations::Explained explained = api.operations(call).explain(id);
+    const app::Operations operations = api.operations(call);
+    app::Operations::Explained explained = operations.explain(id);
+    if (api.end_if_overdue(explained.execution)) { explained = operations.explain(id); }
     return api::explain_json(explained.execution, explained.reasons);
   }));
 }

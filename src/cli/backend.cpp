@@ -1,16 +1,18 @@
-#include "cli/server_backend.hpp"
+#include "cli/backend.hpp"
 
-#include "api/acting_json.hpp"
 #include "base/json_out.hpp"
 #include "base/json_view.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "cli/server_path.hpp"
+#include "cli/api_path.hpp"
+#include "cli/problem.hpp"
+#include "http/client.hpp"
 #include "http/problem_json.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace hapax::cli {
 namespace {
@@ -18,9 +20,8 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 // Shorter than the time after which proxies close a silent connection.
-constexpr Duration poll = std::chrono::seconds(25);
-// An answer may hold this many of the largest executions (http/answer_reader.hpp): each has an input and a result.
-constexpr int page_with_payloads = 15;
+constexpr Duration one_poll = std::chrono::seconds(25);
+constexpr Duration outage_pause = std::chrono::milliseconds(200);
 
 std::string ids_json(std::span<const Uuid> ids) {
   std::vector<std::string> texts;
@@ -63,9 +64,20 @@ QueryText& QueryText::add(std::string_view name, std::string_view value) {
   return *this;
 }
 
-Time ServerBackend::now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
+std::string Backend::get(std::string target, Duration waits) {
+  return transport_->ask({.method = "GET", .target = std::move(target), .repeatable = true, .waits = waits});
+}
 
-Uuid ServerBackend::find(const ExecutionName& name) {
+std::string Backend::post(std::string target, std::string body, bool repeatable) {
+  return transport_->ask(
+      {.method = "POST", .target = std::move(target), .body = std::move(body), .repeatable = repeatable});
+}
+
+std::string Backend::put(std::string target, std::string body) {
+  return transport_->ask({.method = "PUT", .target = std::move(target), .body = std::move(body), .repeatable = true});
+}
+
+Uuid Backend::find(const ExecutionName& name) {
   QueryText query;
   if (name.run) {
     query.add("run", *name.run);
@@ -75,16 +87,16 @@ Uuid ServerBackend::find(const ExecutionName& name) {
     query.add("workflow", name.workflow->first).add("workflow_id", name.workflow->second);
   }
   if (name.queue) { query.add("queue", *name.queue); }
-  const std::optional<Uuid> id = JsonView(api_->get(path({"executions", "find"}) + query.text())).uuid("id");
+  const std::optional<Uuid> id = JsonView(get(path({"executions", "find"}) + query.text())).uuid("id");
   if (!id) { throw BadAnswer("the answer has no id"); }
   return *id;
 }
 
-void ServerBackend::check(const Uuid& id) { (void)api_->get(path({"executions", id.to_string(), "attempts"})); }
+void Backend::check(const Uuid& id) { (void)get(path({"executions", id.to_string(), "attempts"})); }
 
-std::string ServerBackend::show(const Uuid& id) { return api_->get(path({"executions", id.to_string()})); }
+std::string Backend::show(const Uuid& id) { return get(path({"executions", id.to_string()})); }
 
-std::vector<std::string> ServerBackend::list(const Listing& listing) {
+std::vector<std::string> Backend::list(const Listing& listing) {
   const model::ListQuery& asked = listing.query;
   QueryText query;
   std::string statuses;
@@ -102,13 +114,13 @@ std::vector<std::string> ServerBackend::list(const Listing& listing) {
   if (asked.payloads) { query.add("payloads", "true"); }
   std::optional<Uuid> after = asked.after;
   std::vector<std::string> documents;
-  const int page = asked.payloads ? page_with_payloads : limits::list_page;
+  const int page = asked.payloads ? transport_->page_with_payloads() : limits::list_page;
   while (std::ssize(documents) < asked.limit) {
     QueryText paged = query;
     const std::int64_t wanted = std::min<std::int64_t>(page, asked.limit - std::ssize(documents));
     paged.add("limit", std::to_string(wanted));
     if (after) { paged.add("after", after->to_string()); }
-    const std::string answer = api_->get(path({"executions"}) + paged.text());
+    const std::string answer = get(path({"executions"}) + paged.text());
     const std::vector<std::string_view> items = JsonView(answer).items("executions");
     documents.insert(documents.end(), items.begin(), items.end());
     if (items.empty() || (std::ssize(items) < wanted && !asked.payloads)) { break; }
@@ -117,55 +129,62 @@ std::vector<std::string> ServerBackend::list(const Listing& listing) {
   return documents;
 }
 
-std::string ServerBackend::admit(const RequestFields& fields) {
+std::string Backend::admit(const RequestFields& fields) {
   if (fields.task_id) { model::check_key(*fields.task_id); }
   RequestFields sent = fields;
   // Under `wait` the command itself then polls for the outcome, for as long as it takes.
   if (sent.on_conflict == "wait") { sent.wait_timeout = "0"; }
   try {
-    return api_->post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
+    return post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
   } catch (const http::RemoteProblem& problem) { rename_and_throw(problem); }
 }
 
-std::string ServerBackend::identity(const RequestFields& fields) {
+std::string Backend::identity(const RequestFields& fields) {
   if (fields.task_id) { model::check_key(*fields.task_id); }
   try {
-    return api_->post(path_of(fields, "identity"), request_json(fields), true);
+    return post(path_of(fields, "identity"), request_json(fields), true);
   } catch (const http::RemoteProblem& problem) { rename_and_throw(problem); }
 }
 
-std::string ServerBackend::await(const Uuid& id, std::optional<Duration> at_most) {
+std::string Backend::await(const Uuid& id, std::optional<Duration> at_most) {
   const Steady::time_point begun = Steady::now();
   while (true) {
     const auto passed = std::chrono::duration_cast<Duration>(Steady::now() - begun);
-    const Duration left = at_most ? std::max(*at_most - passed, Duration::zero()) : poll;
-    const Duration wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, poll));
+    const Duration left = at_most ? std::max(*at_most - passed, Duration::zero()) : one_poll;
+    const Duration wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, one_poll));
     const std::string query = QueryText().add("wait", format_duration(wait)).text();
-    std::string outcome = api_->get(path({"executions", id.to_string(), "result"}) + query, wait);
+    std::string outcome;
+    try {
+      outcome = get(path({"executions", id.to_string(), "result"}) + query, wait);
+    } catch (const http::ServerUnavailable&) { throw; } catch (const StoreUnavailable&) {
+      // A wait on a store goes on while the store cannot be reached.
+      if (at_most && left <= wait) { throw; }
+      std::this_thread::sleep_for(std::min(wait, outage_pause));
+      continue;
+    }
     const std::optional<Status> status = parse_status(JsonView(outcome).text("status"));
     if (!status) { throw BadAnswer("the answer has no status that this build knows"); }
     if (is_terminal(*status) || (at_most && left <= wait)) { return outcome; }
   }
 }
 
-std::string ServerBackend::explain(const Uuid& id) {
-  return api_->get(path({"executions", id.to_string(), "explain"}));
-}
+std::string Backend::explain(const Uuid& id) { return get(path({"executions", id.to_string(), "explain"})); }
 
-std::string ServerBackend::cancel(std::span<const Uuid> ids, const std::string& reason) {
+std::string Backend::cancel(std::span<const Uuid> ids, const std::string& reason) {
+  app::Operations::check_reason(reason);
   JsonObject body;
   body.raw("ids", ids_json(ids)).text("reason", reason);
-  return api_->post(path({"executions", "cancel"}), body.str(), true);
+  return post(path({"executions", "cancel"}), body.str(), true);
 }
 
-std::string ServerBackend::retry(std::span<const Uuid> ids, const Retrying& how) {
+std::string Backend::retry(std::span<const Uuid> ids, const Retrying& how) {
   JsonObject body;
   body.boolean("new_effect_key", how.options.new_effect_key);
   if (!how.named || ids.size() != 1) {
     // Not repeatable: a second request would answer already_retried.
-    return api_->post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);
+    return post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);
   }
-  const std::string answer = api_->post(path({"executions", ids.front().to_string(), "retry"}), body.str(), false);
+  const std::string answer = post(path({"executions", ids.front().to_string(), "retry"}), body.str(), false);
   const JsonView made(answer);
   JsonObject item;
   item.text("id", ids.front().to_string()).text("verdict", "created").text("new_id", made.text("id"));
@@ -175,30 +194,31 @@ std::string ServerBackend::retry(std::span<const Uuid> ids, const Retrying& how)
   return object.raw("executions", json_array({item.str()})).str();
 }
 
-std::int64_t ServerBackend::discard(std::span<const Uuid> ids) {
+std::int64_t Backend::discard(std::span<const Uuid> ids) {
   const std::string body = JsonObject().raw("ids", ids_json(ids)).str();
-  return JsonView(api_->post(path({"dead-letters", "discard"}), body, false)).integer("discarded");
+  return JsonView(post(path({"dead-letters", "discard"}), body, false)).integer("discarded");
 }
 
-std::int64_t ServerBackend::annotate(std::span<const Uuid> ids, const std::string& note) {
+std::int64_t Backend::annotate(std::span<const Uuid> ids, const std::string& note) {
   const std::string body = JsonObject().raw("ids", ids_json(ids)).text("note", note).str();
-  return JsonView(api_->post(path({"dead-letters", "annotate"}), body, true)).integer("annotated");
+  return JsonView(post(path({"dead-letters", "annotate"}), body, true)).integer("annotated");
 }
 
-std::string ServerBackend::signal(const Uuid& id, const SignalRequest& signal) {
+std::string Backend::signal(const Uuid& id, const SignalRequest& signal) {
+  model::check_name(signal.name, "signal");
   std::string target = path({"executions", id.to_string(), "signals", signal.name});
   if (signal.once) { target += QueryText().add("once", *signal.once).text(); }
-  return api_->post(std::move(target), signal.data, signal.once.has_value());
+  return post(std::move(target), signal.data, signal.once.has_value());
 }
 
-std::string ServerBackend::export_journal(const Uuid& id) {
-  return api_->get(path({"executions", id.to_string(), "journal"}) + QueryText().add("format", "export").text());
+std::string Backend::export_journal(const Uuid& id) {
+  return get(path({"executions", id.to_string(), "journal"}) + QueryText().add("format", "export").text());
 }
 
-std::string ServerBackend::fork(const Uuid& id, int steps, const std::string& workflow_id) {
+std::string Backend::fork(const Uuid& id, int steps, const std::string& workflow_id) {
   JsonObject body;
   body.number("steps", std::int64_t{steps}).text("workflow_id", workflow_id);
-  return api_->post(path({"executions", id.to_string(), "fork"}), body.str(), true);
+  return post(path({"executions", id.to_string(), "fork"}), body.str(), true);
 }
 
 }  // namespace hapax::cli
