@@ -55,7 +55,7 @@ CopyQuery::CopyQuery(Connection& connection, const std::string& text) : connecti
 
 Result CopyQuery::answer() {
   Result answer;
-  for (int results = 0; results < 2; ++results) {  // the durability's, then the SELECT's
+  for (int results = 0; results < 2; ++results) {  // of the durability statement and of the SELECT
     answer = connection_.next_result();
     if (answer.get() == nullptr || PQresultStatus(answer.get()) != PGRES_TUPLES_OK) { refuse(answer); }
   }
@@ -64,7 +64,7 @@ Result CopyQuery::answer() {
 
 void CopyQuery::begin() {
   Result next = connection_.next_result();
-  // The end of the previous COPY.
+  // Skips the result of the previous COPY.
   if (next.get() != nullptr && PQresultStatus(next.get()) == PGRES_COMMAND_OK) { next = connection_.next_result(); }
   if (next.get() == nullptr || PQresultStatus(next.get()) != PGRES_COPY_IN) { refuse(next); }
   static constexpr char signature[] = "PGCOPY\n\377\r\n";
@@ -127,14 +127,14 @@ namespace {
 
 using namespace model;
 
-// The second column says whether a catalogue is newer than the requests: then nothing is copied.
+// The second column says whether a stored catalogue is newer than the requests; if so, nothing is copied.
 constexpr const char* plain_copy = R"(
 SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(string_agg(id::text, ','), '')
 FROM {s}.queues WHERE draining;
 COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
 
-// Copies all items or none: none when a catalogue is newer or a queue drains, as the second and the third column say. Fails
-// with a unique violation when an identity or a name exists already.
+// Copies all items, or none if a stored catalogue is newer (second column) or a queue drains (third column). Fails with
+// a unique violation when an identity or a name exists already.
 constexpr const char* fresh_copy = R"(
 SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(bool_or(draining), false),
        coalesce(string_agg(id || ':' || dedup_window_us, ','), ''), set_config('lock_timeout', '%patience', true)
@@ -184,8 +184,7 @@ std::string newer_condition(Connection& connection, const Items& items) {
   return text;
 }
 
-// The text that goes to the server. The condition is filled in last, so that no mark is searched for in a namespace's
-// name.
+// The text to send. The condition is filled in last, because it has namespaces' names, which may contain a mark.
 std::string copy_text(const AdmissionWork& work, std::string text, const Items& items) {
   replace_once(text, "%lld", std::to_string(work.offset_us));
   text = work.connection.sql(text);
@@ -240,7 +239,7 @@ std::string queue_list(const std::vector<NewRow>& rows) {
   return text;
 }
 
-// None, having copied nothing, when a queue drains.
+// Copies nothing and returns nothing when a queue drains.
 std::optional<std::vector<Admission>> copy_fresh(const AdmissionWork& work, const Items& items,
                                                  const std::vector<std::size_t>& order, Duration patience) {
   const std::vector<NewRow> rows = rows_of(items, work.queues);

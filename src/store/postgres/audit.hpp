@@ -14,7 +14,7 @@ namespace hapax::store::postgres {
 
 [[nodiscard]] Call audit_call(const model::AuditLine& line, std::int64_t offset_us);
 
-// Things that an actor did to executions. Each execution is live or finished when the line is written.
+// Acts of one actor on executions. Each execution must be live or finished when the line is written.
 struct Acts {
   struct One {
     Uuid execution;

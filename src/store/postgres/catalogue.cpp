@@ -71,8 +71,8 @@ bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 // 1 round trip.
 StoredCatalogue PostgresStore::catalogue(std::string_view namespace_name) {
   return read([&](Connection& connection) {
-    // Reads the version first: each statement sees what was committed before it, so entries may be newer than their
-    // version but never older.
+    // Reads the version before the entries: each statement sees all commits before it, so the entries may be newer than
+    // the version, but never older.
     const std::vector<Call> calls{{&version_statement, Params().text(namespace_name)},
                                   {&tasks_statement, Params().text(namespace_name)},
                                   {&settings_statement, Params().text(namespace_name)}};
@@ -114,7 +114,7 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
       stored.updated_at = reader.time();
       return stored;
     }
-    throw StoreBusy("task " + entry.name + " is declared and removed too fast");
+    throw StoreBusy("task " + entry.name + " is being declared and removed at the same time; try again");
   });
 }
 

@@ -23,7 +23,7 @@ FROM unnest($2::bytea[], $3::uuid[], $4::int[], $5::bytea[], $6::bigint[], $7::b
        u(identity, execution, run, fingerprint, dedup_window, throttle, queue_id, name)
 WHERE i.identity = u.identity)"};
 
-// Overtaken holders run on, but end as cancelled instead of becoming pending again.
+// Marks overtaken holders, which run on but end as cancelled instead of becoming pending again.
 constexpr Statement overtake_statement{"hapax_overtake", R"(
 UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND cancel_error IS NULL)"};
 

@@ -9,9 +9,9 @@ namespace {
 using namespace model;
 
 // A live holder is not looked for in history: l.id IS NULL stops the probe of the partitions. Identities that this very
-// transaction inserted are skipped. A batch goes by steps as a whole for a holder that must be displaced, for a free
-// identity, and for an identity held by the requested id itself (a repeated request). Division by zero undoes what the
-// transaction inserted for the others; a lone request ($7) inserted nothing, and is answered with NULL.
+// transaction inserted are skipped. A batch must be admitted by steps as a whole if one holder must be displaced, one
+// identity is free, or one identity is held by the requested id itself (a repeated request). Then a division by zero
+// undoes the transaction's inserts; a lone request ($7) has inserted nothing, and is answered with NULL.
 constexpr std::string_view ask_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT i.identity, i.execution, i.fingerprint,
@@ -43,7 +43,7 @@ SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, fence, run, created_at
        CASE WHEN kind = 2 AND attempt_timeout IS NOT NULL AND state = 1 THEN session END
 FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
-// Finds also records that have expired and are not swept yet. Every row has the time, and there is at least one row.
+// Also finds records that have expired and are not swept yet. Every row has the time, and there is at least one row.
 constexpr Statement finished_holders{"hapax_finished_holders", R"(
 SELECT t.now, CASE WHEN cardinality($3::uuid[]) > 0 THEN
          ARRAY(SELECT s.id FROM {s}.sessions s WHERE s.id = ANY ($3::uuid[]) AND s.expires_at > t.now) END,
@@ -229,7 +229,7 @@ std::optional<Holding> find_holding(Connection& connection, const base::Digest& 
   if (result.rows() == 0) { return std::nullopt; }
   RowReader reader(result, 0);
   const Time now = reader.time();
-  reader.skip();  // the identity itself
+  reader.skip();  // identity
   const IdentityRow row = read_identity(reader);
   std::optional<LiveHolder> live;
   std::optional<EndedHolder> ended;

@@ -1,9 +1,9 @@
 // Executions with identities that are all new, in one statement.
 //
 // Most batches with identities share queue, task and kind and are entirely new: starts of workflows, keyed enqueues,
-// runs of activities. Then the shared values are sent once, no question about holders is needed, and the statement
-// costs a third of the general one. The statement admits all items or none: none when the queue drains or a catalogue is
-// newer, and it fails with a unique violation when an identity is already in the table.
+// runs of activities. Then the shared values are sent once, no holders are looked for, and the statement costs a third
+// of the general one. The statement admits all items, or none when the queue drains or a stored catalogue is newer. It
+// fails with a unique violation when an identity is already in the table.
 
 #include "store/postgres/admit.hpp"
 #include "store/postgres/admit_many.hpp"
@@ -45,8 +45,7 @@ FROM t, q)";
 
 constexpr const char* plain_rows = "t, q, unnest({arrays}) u({all}) WHERE NOT q.draining AND NOT q.changed";
 
-// Like free_part in admit_many.cpp, for the one queue and the one session. Each condition is one probe of a partial
-// index.
+// free_part of admit_many.cpp for one queue and one session. Each condition is one probe of a partial index.
 constexpr const char* free_column = R"(,
        NOT q.paused AND NOT q.limited
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0)
@@ -168,7 +167,7 @@ std::optional<Call> insert_fresh_call(const Items& items, const AdmissionWork& w
   return Call{&fresh.statement, std::move(params)};
 }
 
-// None: the queue drains.
+// Returns nothing when the queue drains.
 std::optional<std::vector<Admission>> read_fresh(const Result& result, const Items& items) {
   RowReader reader(result, 0);
   const Time now = reader.time();

@@ -13,7 +13,7 @@
 
 namespace hapax::store::postgres {
 
-// An item to insert, and what is known of its identity.
+// An item to insert, with the state of its identity.
 struct NewRow {
   const model::NewExecution* item = nullptr;
   int run = 1;

@@ -35,7 +35,7 @@ WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.s
 constexpr Statement running_statement{"hapax_session_running", R"(
 SELECT id, fence, claim_number, cancel_requested, kind = 2 FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
-// Guards that the session no longer knows. The next caller takes them over.
+// Takes guards that the session no longer knows from it. The next caller takes them over.
 constexpr Statement abandon_statement{"hapax_abandon", R"(
 UPDATE {s}.live SET session = '00000000-0000-0000-0000-000000000000'
 WHERE id = ANY ($1::uuid[]) AND session = $2::uuid AND state = 1 AND kind = 2)"};

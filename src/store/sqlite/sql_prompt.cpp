@@ -13,7 +13,7 @@ namespace {
 constexpr Duration sql_prompt_busy_timeout = std::chrono::seconds(10);
 
 // Pragmas that only read, with or without a table's name.
-constexpr std::array<std::string_view, 8> telling_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
+constexpr std::array<std::string_view, 8> reading_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
                                                              "index_info", "index_xinfo", "data_version", "page_count"};
 
 int authorize(void* /*context*/, int action, const char* first, const char* second, const char* /*database*/,
@@ -25,7 +25,7 @@ int authorize(void* /*context*/, int action, const char* first, const char* seco
     case SQLITE_FUNCTION:
       return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
-      return std::find(telling_pragmas.begin(), telling_pragmas.end(), std::string_view(first)) != telling_pragmas.end()
+      return std::find(reading_pragmas.begin(), reading_pragmas.end(), std::string_view(first)) != reading_pragmas.end()
                  ? SQLITE_OK
                  : SQLITE_DENY;
     default: return SQLITE_DENY;
