@@ -286,8 +286,8 @@ Array id_array(std::span<const Uuid> ids) {
 using Cancelled = std::unordered_map<Uuid, CancelResult>;
 
 // 1 round trip, none when no execution was cancelled.
-void note_cancelled(Connection& connection, const Actor& by, std::string_view reason, std::span<const Uuid> ids,
-                    const Cancelled& found, std::int64_t offset_us) {
+void audit_cancelled(Connection& connection, const Actor& by, std::string_view reason, std::span<const Uuid> ids,
+                     const Cancelled& found, std::int64_t offset_us) {
   Acts acts{.by = by, .action = "execution.cancel", .done = {}};
   for (const Uuid& id : ids) {
     if (found.contains(id)) { acts.done.push_back({.execution = id, .detail = reason}); }
@@ -310,7 +310,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     const StopRequest request{.cancel = {ids.begin(), ids.end()}, .terminate = {}, .reason = reason};
     std::unordered_map<Uuid, CancelResult> found = stop(connection, request, offset_us(), freed);
     const Result finished = connection.query(finished_statement, Params().array(id_array(ids)).int8(offset_us()));
-    if (by.is_known()) { note_cancelled(connection, by, reason, ids, found, offset_us()); }
+    if (by.is_known()) { audit_cancelled(connection, by, reason, ids, found, offset_us()); }
     for (RowReader reader : finished) {
       const Uuid id = reader.uuid();
       const auto status = static_cast<Status>(reader.int2());

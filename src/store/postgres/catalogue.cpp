@@ -20,7 +20,7 @@ constexpr Statement version_statement{"hapax_catalogue_version",
 
 // Returns no row when another transaction just added the task: the statement waited for that transaction, and the next
 // call sees its row.
-constexpr Statement declare{"hapax_task_declare", R"(
+constexpr Statement declare_task_statement{"hapax_task_declare", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
   INSERT INTO {s}.tasks (ns, name, definition, origin, updated_at)
@@ -105,7 +105,7 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
     Params params;
     params.int8(offset_us()).text(entry.namespace_name).text(entry.name).text(entry.definition).text(entry.origin);
     for (int round = 0; round < rounds; ++round) {
-      const Result result = connection.query(declare, params);
+      const Result result = connection.query(declare_task_statement, params);
       if (result.rows() == 0) { continue; }
       RowReader reader(result, 0);
       TaskEntry stored = entry;

@@ -1,4 +1,5 @@
-// Claiming from queues without limits on one connection: two statements of a pipeline, and how to read their results.
+// Claims on one connection: from queues without limits by two statements of a pipeline, from queues with limits one by
+// one.
 #pragma once
 
 #include "model/execution.hpp"
@@ -58,7 +59,8 @@ class LimitedQueues {
   std::set<model::QueueRef> queues_;
 };
 
-// LookPositions: where the last scan of a queue's parked keys ended and the next one continues. Any thread may use it.
+// ParkedScanPositions: where the last scan of a queue's parked keys ended and the next one continues. Any thread may
+// use it.
 class ParkedScanPositions {
  public:
   // (queue, limit key). The scan over all queues is stored under queue 0.

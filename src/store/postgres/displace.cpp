@@ -45,7 +45,7 @@ void end_holders(const AdmissionWork& work, const std::vector<Displacement>& dis
     work.freed.add_ended(work.connection.query(*call.statement, call.params));
     close_children(work.connection, ended, work.offset_us, work.freed);
     for (const Displacement& one : displacements) {
-      if (one.terminated) { note_terminated(work.connection, *one.terminated, *one.by, work.offset_us); }
+      if (one.terminated) { audit_terminated(work.connection, *one.terminated, *one.by, work.offset_us); }
     }
   }
   if (!overtaken.empty()) {

@@ -68,7 +68,7 @@ constexpr std::string_view abandoned_text =
 
 std::string with_abandoned(std::string_view text) { return fill(text, {{"{abandoned}", abandoned_text}}); }
 
-const Statement& ask_statement() {
+const Statement& ask_holders_statement() {
   static const Statement& statement = made_statement("hapax_ask_holders", with_abandoned(ask_text));
   return statement;
 }
@@ -156,7 +156,7 @@ Call ask_holders(const std::vector<HolderQuestion>& questions, bool alone, std::
   Params params;
   params.int8(offset_us).arrays({&identities, &asking, &terminates, &reuses, &throttles});
   params.boolean(alone);
-  return {&ask_statement(), std::move(params)};
+  return {&ask_holders_statement(), std::move(params)};
 }
 
 std::optional<HeldIdentities> read_holders(const Result& result) {

@@ -120,8 +120,8 @@ class SignalDelivery {
 };
 
 // 1 round trip, none when the sender is not known or no signal was accepted.
-void note_signals(Connection& connection, const Actor& by, std::span<const Signal> signals,
-                  const std::vector<SignalResult>& results, std::int64_t offset_us) {
+void audit_signals(Connection& connection, const Actor& by, std::span<const Signal> signals,
+                   const std::vector<SignalResult>& results, std::int64_t offset_us) {
   Acts acts{.by = by, .action = "execution.signal", .done = {}};
   for (std::size_t i = 0; i < signals.size(); ++i) {
     if (results[i].verdict != SignalVerdict::accepted) { continue; }
@@ -154,7 +154,7 @@ std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals,
       } else {
         TransactionGuard guard(connection);
         deliver();
-        note_signals(connection, by, signals, delivery.results(), offset_us());
+        audit_signals(connection, by, signals, delivery.results(), offset_us());
         guard.commit();
       }
       base::fault_point("postgres.signal.after_commit");
