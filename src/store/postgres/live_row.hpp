@@ -48,7 +48,7 @@ class InsertParams {
   // `which` is for insert_new_identities(), whose rows share the columns that do not vary.
   explicit InsertParams(unsigned insert, std::initializer_list<const Column*> further = {}, int first = 2,
                         Which which = Which::all);
-  // Only the columns for which `is` is set, of the general insert.
+  // The columns of the general insert for which `is` is set.
   InsertParams(bool Column::*is, std::initializer_list<const Column*> further, int first);
 
   // "PREFIXname, PREFIXname": of the columns alone, or of the inputs too.

@@ -33,7 +33,8 @@ class Hosts {
   void answered(std::size_t host) { first_.store(host, std::memory_order_relaxed); }
   // Reports that the host left a call without an answer. The next host is then tried first.
   void hung(std::size_t host);
-  // False for a server on an older timeline than one seen before: a primary over which another server was promoted.
+  // Whether the server's timeline is not older than one seen before. An old primary, over which another server was
+  // promoted, is not current.
   [[nodiscard]] bool is_current(std::uint32_t timeline);
 
  private:
