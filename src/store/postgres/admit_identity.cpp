@@ -111,9 +111,7 @@ class Stepper {
       // If two items ask for one name, the second waits for the next round, when the first one's outcome is known.
       if (is_named && !names.insert(*item.identity->name).second) { continue; }
       indexes.push_back(index);
-      if (is_named && names_.is_taken(item)) {
-        continue;
-      }  // not inserted: the item is answered with its holder, or refused
+      if (is_named && names_.is_taken(item)) { continue; }  // not inserted: answered with its holder, or refused
       rows.push_back({.item = &item, .takes_identity = item.identity.has_value(), .sequence = sequences_[index]});
     }
     if (indexes.empty()) { return false; }
