@@ -42,7 +42,7 @@ struct Key {
 // of keys makes the check slow.
 class KeySet {
  public:
-  // False when the key is known to be a duplicate.
+  // Adds the key. Returns false if the key is known to be a duplicate.
   bool add(Key key) {
     if (count_ == few_.size()) {
       many_.push_back(key);

@@ -34,7 +34,7 @@ namespace hapax::base {
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates);
 
-// As above, but the edit distance must be below `distance_limit`.
+// The candidate closest to `word` with an edit distance below `distance_limit`.
 template <class Range>
 [[nodiscard]] std::string closest(std::string_view word, const Range& candidates, std::size_t distance_limit);
 

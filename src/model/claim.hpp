@@ -103,7 +103,8 @@ struct Turn;
 // How long the record of an ended guard is kept.
 struct Keep {
   std::optional<Duration> period;  // after its end; none: for ever
-  // False: the record is kept for people only; the identity is free at once and the next request starts afresh.
+  // Whether the record holds the identity. If not, it is kept for people only, and the next request creates a new
+  // guard.
   bool holds_identity = true;
   friend bool operator==(const Keep&, const Keep&) = default;
 };

@@ -50,11 +50,11 @@ struct RunName {
   std::string run_id;    // the run's ID, also when the text is a task instance's ID
   bool is_instance = false;
 };
-// None: the text names no run. An event's id may contain colons, so a task instance's ID is split at its last two
-// colons only; a task type is assumed to contain none.
+// Returns nothing for text that names no run. An event's id may contain colons, so a task instance's ID is split at its
+// last two colons only; a task type is assumed to contain none.
 [[nodiscard]] std::optional<RunName> parse_run_name(std::string_view text);
 
-// None: no activity started the execution.
+// The run of the activity that started the execution; nothing if no activity did.
 [[nodiscard]] std::optional<RunName> activity_origin(const Execution& execution);
 
 }  // namespace hapax::model

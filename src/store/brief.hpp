@@ -28,7 +28,7 @@ namespace hapax::store {
   return found;
 }
 
-// Nothing when the execution does not exist or is another namespace's.
+// The execution without payloads; nothing if it does not exist or belongs to another namespace.
 [[nodiscard]] inline std::optional<Execution> get_briefly(Store& store, const std::string& namespace_name,
                                                           const Uuid& id) {
   std::vector<Execution> found = list_briefly(store, namespace_name, {&id, 1});

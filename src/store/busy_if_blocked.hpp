@@ -1,5 +1,5 @@
-// Blocked tells a caller that batches to admit each item alone. An item that is admitted alone, or a verb with one
-// caller, has nothing left to separate: here Blocked becomes StoreBusy, the error that callers of the API know.
+// Turns Blocked into StoreBusy, the error that callers of the API know, for calls with nothing left to separate: an
+// item that is admitted alone, or a verb with one caller. Blocked tells callers of batches to admit each item alone.
 #pragma once
 
 #include "store/store.hpp"

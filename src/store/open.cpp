@@ -95,8 +95,8 @@ std::string display_url(std::string_view url) {
   const std::size_t scheme = shown.find("://");
   if (scheme == std::string::npos) { return shown; }
   const std::size_t start = scheme + 3;
-  // The last @ ends the password: a password that was not percent-encoded may contain an @, a slash or a question mark,
-  // and no part of it may show. Hiding too much is the lesser harm.
+  // The last @ ends the password, because a password that was not percent-encoded may contain an @, a slash or a
+  // question mark. Hiding too much of a URL is better than showing part of a password.
   std::size_t at = shown.rfind('@', shown.find('?', start));
   if (at == std::string::npos || at < start) { at = shown.rfind('@'); }
   if (at == std::string::npos || at < start) { return shown; }

@@ -62,7 +62,7 @@ struct SchemaStatus {
 // Returns `inner`, or a store that encrypts in front of it, as OpenOptions::encryption_key_file says.
 [[nodiscard]] std::unique_ptr<Store> with_encryption(std::unique_ptr<Store> inner, const std::string& key_file);
 
-// One implementation per backend; open() chooses.
+// One function per backend; open() calls the one that the URL names.
 [[nodiscard]] std::unique_ptr<Store> open_memory(const OpenOptions& options);
 [[nodiscard]] std::unique_ptr<Store> open_sqlite(const std::string& path, const OpenOptions& options);
 [[nodiscard]] std::unique_ptr<Store> open_postgres(const std::string& url, const OpenOptions& options);

@@ -1,7 +1,7 @@
 // SetAside: the rows that sweeps of this process could not read or change.
 //
-// A sweep passes over these rows for limits::sweep_set_aside_for and then tries them again, so that one bad row neither
-// stops the sweep of the other rows nor costs every sweep a failed attempt. Owned by a store; any thread may call it.
+// A sweep passes over these rows for limits::sweep_set_aside_for and then tries them again. So one bad row does not
+// stop the sweep of the others, nor fail in every sweep. A store owns the SetAside; any thread may call it.
 #pragma once
 
 #include "base/limits.hpp"
@@ -21,7 +21,7 @@ class SetAside {
   // Forgets the rows whose time is over at `now`. Called before a sweep looks for rows.
   void forget_old(Time now) {
     const std::lock_guard lock(mutex_);
-    // Rows set aside too far ahead are forgotten too: the store's clock was set back.
+    // Rows whose time is too far ahead are forgotten too: the store's clock was set back.
     std::erase_if(
         until_, [now](const auto& one) { return one.second <= now || one.second > now + limits::sweep_set_aside_for; });
     if (until_.empty()) { first_error_.clear(); }
@@ -55,7 +55,7 @@ class SetAside {
   }
 
   // Adds the rows to the sweep's report.
-  void tell(model::SweepReport& report) const {
+  void add_to(model::SweepReport& report) const {
     const std::lock_guard lock(mutex_);
     report.bad += static_cast<int>(until_.size());
     if (report.first_error.empty()) { report.first_error = first_error_; }

@@ -72,7 +72,8 @@ class Transaction {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // True when something may have changed; false after `at_most` without a sign of change, or after interrupt().
+  // Returns true when the store may have changed; false after `at_most` without a sign of a change, or after
+  // interrupt().
   virtual bool wait(Duration at_most) = 0;
   virtual void interrupt() = 0;
 };
@@ -169,13 +170,14 @@ class Store : public WorkStore {
   [[nodiscard]] virtual SweepReport sweep(const SweepRequest& request) = 0;
 
   // ---- Reading ---------------------------------------------------------------------------------------------------
-  // Nothing when the id is unknown or has expired.
+  // The execution; nothing when the id is unknown or has expired.
   [[nodiscard]] virtual std::optional<Execution> get(const Uuid& id) = 0;
   // Whether the store knows that the namespace had this execution but has no record of it: the record has expired, or
   // was deleted while its identity is still held (a tombstone). False for an execution that exists, and for one of
   // which nothing is left.
   [[nodiscard]] virtual bool has_expired(std::string_view namespace_name, const Uuid& id) = 0;
-  // For callers that wait for results: one entry per id, in order; nullopt for an id that is unknown or has expired.
+  // The states of executions, for callers that wait for results: one entry per id, in order; nullopt for an id that is
+  // unknown or has expired.
   [[nodiscard]] virtual std::vector<std::optional<Outcome>> outcomes(std::span<const Uuid> ids) = 0;
   // The execution that holds an identity now and until when, with the fingerprint that requests are compared with. The
   // result may be left out.
@@ -211,7 +213,7 @@ class Store : public WorkStore {
   virtual int annotate(std::span<const Uuid> ids, std::string_view note, const Actor& by = {}) = 0;
 
   // ---- Queues ----------------------------------------------------------------------------------------------------
-  // If the patch names an actor, writes an audit line in the same transaction.
+  // Changes the queue's settings. If the patch names an actor, writes an audit line in the same transaction.
   virtual void configure_queue(const QueueRef& queue, const QueuePatch& patch) = 0;
   // Cancels (reason "purged") or moves at most `limit` pending executions and returns how many; callers repeat until 0.
   // purge passes over workflows that have begun (app/operations.hpp asks them to end). move throws InvalidArgument, and
@@ -220,17 +222,18 @@ class Store : public WorkStore {
   [[nodiscard]] virtual int move(const QueueRef& from, const QueueRef& to, int limit, const Actor& by = {}) = 0;
 
   // ---- Catalogue, settings and audit ---------------------------------------------------------------------------
-  // The version is never newer than the entries. It may be older: then a request made by them is refused once, and the
-  // caller reads the catalogue again.
+  // The namespace's tasks and settings with their version. The version is never newer than the entries. If the version
+  // is older, a request made with it is refused, and the caller reads the catalogue again.
   [[nodiscard]] virtual StoredCatalogue catalogue(std::string_view namespace_name) = 0;
   // Adds the entry if the task has none; returns the entry that the task has afterwards. Adding writes an audit line.
   [[nodiscard]] virtual TaskEntry declare_task(const TaskEntry& entry) = 0;
   // Adds or replaces the entry and writes an audit line by `actor`; false, and no line, when the task has that
   // definition.
   virtual bool put_task(const TaskEntry& entry, std::string_view actor) = 0;
-  // False, and no audit line, when the task has no entry.
+  // Removes the task's entry and writes an audit line. False, and no audit line, when the task has no entry.
   virtual bool remove_task(std::string_view namespace_name, std::string_view name, std::string_view actor) = 0;
-  // An empty value removes the setting. False, and no audit line, when nothing changed.
+  // Sets the setting, or removes it if the value is empty, and writes an audit line. False, and no audit line, when the
+  // setting has that value already.
   virtual bool put_setting(std::string_view namespace_name, const Setting& setting, std::string_view actor) = 0;
   // Newest first.
   [[nodiscard]] virtual std::vector<AuditLine> audit(const AuditQuery& query) = 0;
@@ -247,17 +250,17 @@ class Store : public WorkStore {
   [[nodiscard]] virtual std::optional<Token> find_token(const base::Digest& hash) = 0;
   // Whether a token was ever made, in any namespace. A cheap read.
   [[nodiscard]] virtual bool has_tokens() = 0;
-  // False when the namespace has no token of that id, or the token is revoked already. A revoked token stays, as audit
-  // lines name it.
+  // Revokes a token; its record stays, as audit lines name it. False when the namespace has no token of that id, or the
+  // token is revoked already.
   [[nodiscard]] virtual bool revoke_token(std::string_view namespace_name, const Uuid& id, const Actor& by) = 0;
   // Notes that the tokens were used now. Writes nothing for a token that was noted less than token_touch_every ago.
   virtual void touch_tokens(std::span<const Uuid> ids) = 0;
 
   // ---- Journal ---------------------------------------------------------------------------------------------------
-  // Each entry needs the execution's present fence, as a finish does. Stale entries are left out, all others are
-  // appended. One verdict per entry.
+  // Appends journal entries. An entry needs the execution's present fence, as a finish does; stale entries are left
+  // out. One verdict per entry.
   [[nodiscard]] virtual std::vector<FinishVerdict> journal_append(std::span<const JournalEntry> entries) = 0;
-  // By position; empty for an execution that is unknown or has expired.
+  // The execution's journal by position; empty for an execution that is unknown or has expired.
   [[nodiscard]] virtual std::vector<JournalEntry> journal_read(const Uuid& execution) = 0;
 
   // ---- Workflows -------------------------------------------------------------------------------------------------
@@ -269,15 +272,16 @@ class Store : public WorkStore {
   // Journal and events, one History per request; empty for an execution that is unknown or has expired. A history that
   // cannot be read says so in History::unreadable and does not fail the others.
   [[nodiscard]] virtual std::vector<History> histories(std::span<const HistoryRequest> requests) = 0;
-  // A signal to a run that was continued goes to the last run of the chain.
+  // Sends signals; one result per signal, in order. A signal to a run that was continued goes to the last run of the
+  // chain.
   [[nodiscard]] virtual std::vector<SignalResult> signal(std::span<const Signal> signals, const Actor& by = {}) = 0;
 
   // ---- Activities ----------------------------------------------------------------------------------------------
   // Applies each change as a whole or not at all, the span in one transaction. No activity is named twice.
   [[nodiscard]] virtual std::vector<ActivityReply> change_activities(std::span<const ActivityChange> changes) = 0;
-  // Ordered by id; removed activities are left out.
+  // The activities by id, without removed ones.
   [[nodiscard]] virtual std::vector<ActivityState> activities(const ActivityQuery& query) = 0;
-  // Newest first; a removed activity has them too.
+  // The activity's versions, newest first, also of a removed activity.
   [[nodiscard]] virtual std::vector<ActivityVersion> activity_versions(std::string_view namespace_name,
                                                                        std::string_view id) = 0;
   // Grows with every definition, pause and removal in the namespace, so that a process can tell whether the activities

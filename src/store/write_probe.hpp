@@ -5,9 +5,9 @@
 
 namespace hapax::store {
 
-// Commits a write and then another that undoes it: a worker session without queues, of the shortest lease, so that a
-// sweep removes the session if the process dies in between. Throws as every write of the store does: StoreUnavailable
-// where the disk is full or the database read-only, StoreBusy, CommitUnknown. A read would not show these errors.
+// Opens and closes a worker session without queues, each in a commit of its own, and throws the errors of a write,
+// which a read would not show: StoreUnavailable for a full disk or a read-only database, StoreBusy, CommitUnknown. The
+// session has the shortest lease, so that a sweep removes it if the process dies in between.
 void check_writable(Store& store);
 
 }  // namespace hapax::store

@@ -38,29 +38,29 @@ TEST(SpinWaitTest, WhatIsThereIsFoundAtOnceAndStaysToBeRead) {
   const Ends ends;
   ends.send();
   SpinWait wait;
-  EXPECT_EQ(wait.look(ends.socket()), looks);
-  EXPECT_EQ(wait.look(ends.socket()), looks);
+  EXPECT_EQ(wait.poll_briefly(ends.socket()), looks);
+  EXPECT_EQ(wait.poll_briefly(ends.socket()), looks);
 }
 
 TEST(SpinWaitTest, AfterLooksInVainEverMoreAreLeftOut) {
   const Ends ends;
   SpinWait wait;
-  EXPECT_FALSE(wait.look(ends.socket()));
+  EXPECT_FALSE(wait.poll_briefly(ends.socket()));
   ends.send();
-  EXPECT_FALSE(wait.look(ends.socket())) << "one is left out";
-  EXPECT_EQ(wait.look(ends.socket()), looks);
-  EXPECT_EQ(wait.look(ends.socket()), looks) << "found: none is left out any more";
+  EXPECT_FALSE(wait.poll_briefly(ends.socket())) << "one is left out";
+  EXPECT_EQ(wait.poll_briefly(ends.socket()), looks);
+  EXPECT_EQ(wait.poll_briefly(ends.socket()), looks) << "found: none is left out any more";
 }
 
 TEST(SpinWaitTest, PausesGrow) {
   const Ends ends;
   SpinWait wait;
   for (const int pause : {1, 3, 7}) {
-    EXPECT_FALSE(wait.look(ends.socket()));
-    for (int i = 0; i < pause; ++i) { EXPECT_FALSE(wait.look(ends.socket())); }
+    EXPECT_FALSE(wait.poll_briefly(ends.socket()));
+    for (int i = 0; i < pause; ++i) { EXPECT_FALSE(wait.poll_briefly(ends.socket())); }
   }
   ends.send();
-  EXPECT_EQ(wait.look(ends.socket()), looks);
+  EXPECT_EQ(wait.poll_briefly(ends.socket()), looks);
 }
 
 TEST(SpinWaitTest, OneEndedByTheOtherSideIsReadable) {
@@ -68,7 +68,7 @@ TEST(SpinWaitTest, OneEndedByTheOtherSideIsReadable) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()), 0);
   close(pair[1]);
   SpinWait wait;
-  EXPECT_EQ(wait.look(pair[0]), looks);
+  EXPECT_EQ(wait.poll_briefly(pair[0]), looks);
   close(pair[0]);
 }
 
@@ -81,7 +81,7 @@ TEST(SpinWaitTest, ManyAtOnceAllComeBack) {
       const Ends ends;
       SpinWait wait;
       ends.send();
-      for (int round = 0; round < 1000; ++round) { found += wait.look(ends.socket()) ? 1 : 0; }
+      for (int round = 0; round < 1000; ++round) { found += wait.poll_briefly(ends.socket()) ? 1 : 0; }
     });
   }
   threads.clear();

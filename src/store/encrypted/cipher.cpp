@@ -56,7 +56,7 @@ ActivityChange Cipher::sealed(ActivityChange change) const {
   return change;
 }
 
-// Made storable before sealing, as the store would do: sealed text can no longer be cut.
+// Escapes and cuts the error before sealing it, as the store would: sealed text can no longer be cut.
 ErrorInfo Cipher::sealed(const Uuid& execution, const ErrorInfo& error) const {
   ErrorInfo kept = decode_error(encode_error(error));
   kept.message = seal(message_place(execution), kept.message);
@@ -110,7 +110,7 @@ void Cipher::open_error(const Uuid& execution, std::optional<ErrorInfo>& error) 
   open_text(execution, detail_place(execution), error->detail);
 }
 
-// The item and its batch are admitted by now and must be answered, so the holder's result counts as expired.
+// The batch is committed by now and every item must be answered, so an unreadable result of a holder counts as expired.
 void Cipher::open(Admission& admission) const {
   try {
     open_result(admission.id, admission.result);

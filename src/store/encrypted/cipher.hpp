@@ -33,8 +33,7 @@ class Cipher {
     return all;
   }
 
-  // ---- On the way out: opened in place. DecryptionFailed names the execution.
-  // -----------------------------------------
+  // ---- On the way out: opens payloads in place; DecryptionFailed names the execution ------------------------------
   void open(Admission& admission) const;
   void open(Claim& claim) const;
   void open(Execution& execution) const;

@@ -13,10 +13,10 @@ namespace {
 
 using encrypted::Cipher;
 
-// How long a claim whose input cannot be decrypted is put back, so that a worker with the right keys may claim it.
+// How long a claim whose input cannot be decrypted is snoozed, so that a worker with the right keys may claim it.
 constexpr Duration unreadable_for = std::chrono::minutes(5);
 // How many of an activity's newest runs are searched for the run whose result is asked for.
-constexpr std::size_t runs_looked_at = 1000;
+constexpr std::size_t runs_searched_max = 1000;
 
 class EncryptedTransaction final : public Transaction {
  public:
@@ -39,9 +39,10 @@ class EncryptedTransaction final : public Transaction {
 
 // Any thread may call, as of the inner store, which this store owns. Transactions must not outlive this store. A
 // payload that cannot be decrypted throws DecryptionFailed where one value is asked for (outcomes of one id, holding,
-// guard, attempts, journal). Among others it is marked instead, so that the others are answered: executions,
-// admissions, outcomes of several ids, histories, due activities. A claim whose input cannot be decrypted is snoozed
-// for unreadable_for, so that a worker with old keys neither runs nor holds it; the other claims are returned.
+// guard, attempts, journal). In a list or batch such a payload is marked instead, so that the rest is answered:
+// executions, admissions, outcomes of several ids, histories, due activities. A claim whose input cannot be decrypted
+// is snoozed for unreadable_for, so that a worker with old keys neither runs nor holds it; the other claims are
+// returned.
 class EncryptedStore final : public Store {
  public:
   EncryptedStore(std::unique_ptr<Store> inner, encrypted::KeyRing keys)
@@ -80,7 +81,7 @@ class EncryptedStore final : public Store {
     std::vector<std::optional<Outcome>> all = inner_->outcomes(ids);
     for (std::optional<Outcome>& one : all) {
       if (!one) { continue; }
-      // Among others, an unreadable outcome counts as expired, so that the callers waiting for the others are answered.
+      // In a batch an unreadable outcome counts as expired, so that callers who wait for the rest are answered.
       try {
         cipher_.open(*one);
       } catch (const DecryptionFailed&) {
@@ -193,7 +194,7 @@ class EncryptedStore final : public Store {
     DueActivities all = inner_->due_activities(limit);
     for (DueActivity& one : all.due) {
       if (!one.last_result) { continue; }
-      // An unreadable result is this activity's trouble: other activities' ticks do not wait for a key.
+      // The activity reports an unreadable last result as its trouble, so that the ticks of other activities go on.
       try {
         one.last_result = opened_result_of(one);
       } catch (const DecryptionFailed& error) {
@@ -248,7 +249,7 @@ class EncryptedStore final : public Store {
     query.parent = due.state.uuid;
     query.statuses = {Status::completed};
     query.limit = 100;
-    for (std::size_t looked_at = 0; looked_at < runs_looked_at;) {
+    for (std::size_t looked_at = 0; looked_at < runs_searched_max;) {
       std::vector<Execution> runs = inner_->list(query);
       looked_at += runs.size();
       for (Execution& run : runs) {
@@ -277,8 +278,8 @@ class EncryptedStore final : public Store {
         return true;
       }
     });
-    // The outcomes are committed by now and stay so. A claim that cannot be put back is lost with the session, like any
-    // lost claim.
+    // The outcomes are committed by now. If a claim cannot be put back, it is lost with the session, like any lost
+    // claim.
     if (!unreadable.empty()) { (void)inner_->finish(unreadable); }
   }
 
@@ -288,13 +289,13 @@ class EncryptedStore final : public Store {
 
 // The setting that names the key in use is in the empty namespace. A program without that key fails when it opens the
 // store.
-constexpr std::string_view marker_ns;
+constexpr std::string_view marker_namespace;
 constexpr const char* marker_name = "encryption";
 
 std::string marker_of(const encrypted::Key& key) { return key.name + ":" + key.check(); }
 
 std::string stored_marker(Store& store) {
-  for (const Setting& setting : store.catalogue(marker_ns).settings) {
+  for (const Setting& setting : store.catalogue(marker_namespace).settings) {
     if (setting.name == marker_name) { return setting.value; }
   }
   return "";
@@ -317,7 +318,7 @@ std::unique_ptr<Store> with_encryption(std::unique_ptr<Store> inner, const std::
                              (known == nullptr ? "which the file does not have" : "and the file's is another"));
   }
   const std::string writing = marker_of(keys.writing());
-  if (writing != marker) { inner->put_setting(marker_ns, {.name = marker_name, .value = writing}, "hapax"); }
+  if (writing != marker) { inner->put_setting(marker_namespace, {.name = marker_name, .value = writing}, "hapax"); }
   return std::make_unique<EncryptedStore>(std::move(inner), std::move(keys));
 }
 

@@ -29,7 +29,7 @@ using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
 
-// A failure here is a fault of the library or of memory, not of the data.
+// Throws for a failure of OpenSSL or of memory, which the data cannot cause.
 void require(int code) {
   if (code != 1) { throw Error("InternalError", "OpenSSL refused to encrypt"); }
 }
@@ -47,7 +47,7 @@ struct Parts {
   std::string_view data;
 };
 
-Parts take_apart(std::string_view text) {
+Parts parse_envelope(std::string_view text) {
   text.remove_prefix(model::envelope_mark.size());
   const std::size_t end_of_key = text.find(before_data);
   if (end_of_key == std::string_view::npos || !text.ends_with(after_data)) {
@@ -98,7 +98,7 @@ std::string seal(const Key& key, const Place& place, std::string_view plain) {
 
 std::string open(const KeyRing& keys, const Place& place, std::string_view text) {
   if (!is_envelope(text)) { return std::string(text); }
-  const Parts parts = take_apart(text);
+  const Parts parts = parse_envelope(text);
   const Key* const key = keys.find(parts.key);
   if (key == nullptr) {
     fail("the payload is encrypted with key '" + std::string(parts.key.substr(0, 64)) +

@@ -32,7 +32,7 @@ class Place {
 
 [[nodiscard]] std::string seal(const Key& key, const Place& place, std::string_view plain);
 
-// Text that is no envelope is returned as it is: it was written before encryption was turned on, or by the store
+// Decrypts an envelope. Returns other text unchanged: it was written before encryption was turned on, or by the store
 // itself. Throws DecryptionFailed when the key is missing, or the payload was changed or belongs to another place.
 [[nodiscard]] std::string open(const KeyRing& keys, const Place& place, std::string_view text);
 

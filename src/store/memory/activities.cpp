@@ -127,7 +127,7 @@ ActivityReply change_activity(State& state, const ActivityChange& change, Time n
   reply.admissions = start_runs(state, activity, change, now);
   count(activity, change.add, change.trouble, now);
   if (!change.action.empty()) {
-    state.note(change.namespace_name, change.actor, change.action, change.id, change.detail, now);
+    state.write_audit(change.namespace_name, change.actor, change.action, change.id, change.detail, now);
   }
   return reply;
 }

@@ -58,8 +58,8 @@ Admission take_over(State& state, Record& record, const NewExecution& item, Admi
   return answer;
 }
 
-// The session under which the execution may be born running; null when a limit, pause, delay or earlier due execution
-// prevents it.
+// The session under which the execution may be admitted as running; null when a limit, pause, delay or earlier due
+// execution prevents that.
 Session* session_for(State& state, const NewExecution& item, const Queue& queue, Time now) {
   if (queue.limited() || item.limit_key) { return nullptr; }
   if (!item.born_running || queue.settings.paused || item.run_at.value_or(now + item.delay) > now) { return nullptr; }
@@ -120,7 +120,7 @@ Admission admit(State& state, const NewExecution& item, Time now) {
     state.end(*terminated, {.status = Status::cancelled, .error = cancelled_error(terminated_reason)}, now);
     close_children(state, terminated->execution, now);
     if (audits_termination(item)) {
-      state.note_act({item.labels.actor}, "execution.cancel", terminated->execution, terminated_reason, now);
+      state.write_act({item.labels.actor}, "execution.cancel", terminated->execution, terminated_reason, now);
     }
   }
   if (overtaken != nullptr && !overtaken->cancel_reason) { overtaken->cancel_reason = overtaken_reason; }

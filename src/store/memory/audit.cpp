@@ -21,8 +21,8 @@ void sweep_audit(State& state, Time now) {
   while (!state.audit.empty() && state.audit.front().at <= now - limits::audit_kept) { state.audit.pop_front(); }
 }
 
-void State::note(std::string_view namespace_name, std::string_view actor, std::string action, std::string subject,
-                 std::string detail, Time now) {
+void State::write_audit(std::string_view namespace_name, std::string_view actor, std::string action,
+                        std::string subject, std::string detail, Time now) {
   audit.push_back({.at = now,
                    .namespace_name = std::string(namespace_name),
                    .actor = std::string(actor),
@@ -31,11 +31,11 @@ void State::note(std::string_view namespace_name, std::string_view actor, std::s
                    .detail = std::move(detail)});
 }
 
-void State::note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail,
-                     Time now) {
+void State::write_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail,
+                      Time now) {
   if (!by.is_known()) { return; }
-  note(execution.queue.namespace_name, by.name, std::move(action), execution.id.to_string(),
-       base::escape_invalid(detail), now);
+  write_audit(execution.queue.namespace_name, by.name, std::move(action), execution.id.to_string(),
+              base::escape_invalid(detail), now);
 }
 
 }  // namespace hapax::store::memory

@@ -46,7 +46,7 @@ CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time
   Execution& execution = record->execution;
   const std::string_view reason = cause.reason;
   if (is_terminal(execution.status)) { return {.verdict = CancelVerdict::finished, .status = execution.status}; }
-  state.note_act(cause.by, "execution.cancel", execution, reason, now);
+  state.write_act(cause.by, "execution.cancel", execution, reason, now);
   // A workflow that has begun ends by itself, so that it can run its compensations.
   const bool begun = execution.kind == Kind::workflow && execution.fence > 0;
   if (execution.status == Status::pending && !begun) {
@@ -112,7 +112,7 @@ RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Ti
   const Record& fresh = state.insert(next_run(*record, request, now), identity, now);
   execution.retried_as = request.new_id;
   state.leave_dead_letters(*record);
-  state.note_act(by, "execution.retry", execution, request.new_id.to_string(), now);
+  state.write_act(by, "execution.retry", execution, request.new_id.to_string(), now);
   return answer(RetryVerdict::created, &fresh);
 }
 
@@ -120,7 +120,7 @@ bool discard(State& state, const Uuid& id, const Actor& by, Time now) {
   Record* const record = state.find(id, now);
   if (record == nullptr || !record->execution.dead) { return false; }
   state.leave_dead_letters(*record);
-  state.note_act(by, "execution.discard", record->execution, "", now);
+  state.write_act(by, "execution.discard", record->execution, "", now);
   return true;
 }
 
@@ -128,7 +128,7 @@ bool annotate(State& state, const Uuid& id, const Annotation& annotation, Time n
   Record* const record = state.find(id, now);
   if (record == nullptr || !is_terminal(record->execution.status)) { return false; }
   record->execution.note = base::keep_head(base::escape_invalid(annotation.note), limits::note_bytes);
-  state.note_act(annotation.by, "execution.annotate", record->execution, record->execution.note, now);
+  state.write_act(annotation.by, "execution.annotate", record->execution, record->execution.note, now);
   return true;
 }
 

@@ -41,7 +41,7 @@ TaskEntry declare_task(State& state, const TaskEntry& entry, Time now) {
   if (is_new) {
     at->second.updated_at = now;
     raise_version(state, entry.namespace_name);
-    state.note(entry.namespace_name, entry.origin, "task.declare", entry.name, entry.definition, now);
+    state.write_audit(entry.namespace_name, entry.origin, "task.declare", entry.name, entry.definition, now);
   }
   return at->second;
 }
@@ -52,7 +52,7 @@ bool put_task(State& state, const TaskEntry& entry, std::string_view actor, Time
   stored = entry;
   stored.updated_at = now;
   raise_version(state, entry.namespace_name);
-  state.note(entry.namespace_name, actor, "task.replace", entry.name, entry.definition, now);
+  state.write_audit(entry.namespace_name, actor, "task.replace", entry.name, entry.definition, now);
   return true;
 }
 
@@ -60,7 +60,7 @@ bool remove_task(State& state, std::string_view namespace_name, std::string_view
                  Time now) {
   if (state.tasks.erase({std::string(namespace_name), std::string(name)}) == 0) { return false; }
   raise_version(state, namespace_name);
-  state.note(namespace_name, actor, "task.remove", std::string(name), "", now);
+  state.write_audit(namespace_name, actor, "task.remove", std::string(name), "", now);
   return true;
 }
 
@@ -75,7 +75,7 @@ bool put_setting(State& state, std::string_view namespace_name, const Setting& s
     state.settings[key] = setting.value;
   }
   raise_version(state, namespace_name);
-  state.note(namespace_name, actor, "setting", setting.name, setting.value, now);
+  state.write_audit(namespace_name, actor, "setting", setting.name, setting.value, now);
   return true;
 }
 

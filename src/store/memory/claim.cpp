@@ -7,7 +7,7 @@ namespace hapax::store::memory {
 
 namespace {
 
-using Line = std::map<ReadyKey, Record*>;
+using ClaimOrder = std::map<ReadyKey, Record*>;
 
 bool may_claim(const Execution& execution, const ClaimRequest& request, Time now) {
   if (execution.deadline && *execution.deadline <= now) { return false; }
@@ -16,10 +16,11 @@ bool may_claim(const Execution& execution, const ClaimRequest& request, Time now
   return std::find(request.tasks.begin(), request.tasks.end(), execution.task) != request.tasks.end();
 }
 
-// The first execution of a line that the request may have. Executions that are passed over (other tasks, passed
-// deadlines that the sweep will end) are the only cost beyond what the claim takes.
-Line::iterator first_claimable(Line& line, Line::iterator from, const ClaimRequest& request, Time now) {
-  return std::find_if(from, line.end(),
+// The first execution that the request may claim. The search passes over executions of other tasks, and over those
+// whose deadline has passed, which the sweep ends.
+ClaimOrder::iterator first_claimable(ClaimOrder& order, ClaimOrder::iterator from, const ClaimRequest& request,
+                                     Time now) {
+  return std::find_if(from, order.end(),
                       [&](const auto& entry) { return may_claim(entry.second->execution, request, now); });
 }
 
@@ -67,10 +68,10 @@ std::vector<Queue*> open_queues(State& state, const ClaimRequest& request, Time 
   return open;
 }
 
-// One claim: its queues in the request's order, and how many executions it may still take from queues with limits.
-class Claiming {
+// Makes the reply to one claim request: takes executions from the queues in the request's order.
+class ClaimBuilder {
  public:
-  Claiming(State& state, const ClaimRequest& request, Session& session, Time now)
+  ClaimBuilder(State& state, const ClaimRequest& request, Session& session, Time now)
       : state_(state), request_(request), session_(session), now_(now), idle_(request.idle) {
     for (Queue* const queue : open_queues(state, request, now)) {
       if (queue->limited()) { unpark_allowed(*queue); }
@@ -122,15 +123,15 @@ class Claiming {
     return first_claimable(queue.suspects, queue.suspects.begin(), request_, now_) != queue.suspects.end();
   }
 
-  // Starts up to `most` executions of a line; returns how many.
-  std::size_t take(Queue& queue, Line& line, std::size_t most) {
+  // Starts up to `most` executions in claim order; returns how many.
+  std::size_t take(Queue& queue, ClaimOrder& order, std::size_t most) {
     std::optional<ClaimLimits> limits;
     if (queue.limited()) { limits.emplace(limits_of(queue)); }
     std::size_t taken = 0;
-    auto next = line.begin();
+    auto next = order.begin();
     while (taken < most && !is_heavy()) {
-      next = first_claimable(line, next, request_, now_);
-      if (next == line.end()) { break; }
+      next = first_claimable(order, next, request_, now_);
+      if (next == order.end()) { break; }
       Record& record = *next->second;
       ++next;
       if (limits) {
@@ -188,13 +189,13 @@ class Claiming {
 ClaimReply claim(State& state, const ClaimRequest& request, Time now) {
   const auto session = state.sessions.find(request.session);
   if (session == state.sessions.end() || request.limit <= 0) { return {}; }
-  if (!request.by_holdings) { return Claiming(state, request, session->second, now).run(); }
+  if (!request.by_holdings) { return ClaimBuilder(state, request, session->second, now).run(); }
   ClaimRequest known = request;
   known.alone = session->second.running.empty();
   const bool runs_suspect = std::any_of(session->second.running.begin(), session->second.running.end(),
                                         [](const auto& entry) { return entry.second->execution.lost > 0; });
   if (runs_suspect) { return {.claims = {}, .suspects_due = true, .next_due = {}}; }
-  return Claiming(state, known, session->second, now).run();
+  return ClaimBuilder(state, known, session->second, now).run();
 }
 
 }  // namespace hapax::store::memory

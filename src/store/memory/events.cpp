@@ -28,7 +28,7 @@ void State::send_event(Record& record, Event event, Time now) {
 void State::wait_for(const Uuid& awaited, const Waiter& waiter, Time now) {
   Record* const record = find(awaited, now);
   if (record == nullptr) {
-    // Only the execution's identity is still held; its result is gone.
+    // The execution's record has been deleted; only its identity is still held.
     send_event(records.at(waiter.execution),
                {.kind = EventKind::refused, .position = waiter.position, .child = awaited, .error = expired_error()},
                now);

@@ -8,8 +8,8 @@ namespace hapax::store::memory {
 
 namespace {
 
-// Whether the finish is a repeated one: the execution left this very fence by a finish of the same kind. An expired
-// record is absent here as everywhere.
+// Whether a finish of the same kind has already ended the attempt under this fence, so that this one is a repetition.
+// An expired record counts as absent.
 bool is_repeated(State& state, const Finish& finish, Time now) {
   const Record* const found = state.find(finish.id, now);
   return found != nullptr && found->execution.fence == finish.fence && found->left_by == finish.kind;
@@ -63,7 +63,7 @@ void wait_for_events(State& state, Record& record, const Turn& turn, Time now) {
   execution.lost = 0;
   execution.waiting = true;
   execution.stuck = base::keep_head(base::escape_invalid(turn.stuck), limits::error_message_bytes);
-  state.wait(record, due, now);
+  state.make_pending(record, due, now);
   if (due <= now) { state.woken.push_back(execution.queue); }
 }
 
@@ -93,7 +93,7 @@ FinishVerdict finish(State& state, const Finish& finish, Time now) {
   const bool snoozed = finish.kind == FinishKind::snoozed;
   state.add_attempt(*record, snoozed ? "snoozed" : "failed", given_error(finish), now - finish.ran_for, now);
   if (snoozed) { record->execution.attempt -= 1; }
-  state.wait(*record, now + finish.delay, now);
+  state.make_pending(*record, now + finish.delay, now);
   return FinishVerdict::accepted;
 }
 

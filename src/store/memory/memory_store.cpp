@@ -219,7 +219,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     const int purged = memory::purge(state_, queue, limit, now());
     if (purged > 0 && by.is_known()) {
-      state_.note(queue.namespace_name, by.name, "queue.purge", queue.name, describe_count(purged), now());
+      state_.write_audit(queue.namespace_name, by.name, "queue.purge", queue.name, describe_count(purged), now());
     }
     return purged;
   }
@@ -228,7 +228,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     const int moved = memory::move(state_, from, to, limit, now());
     if (moved > 0 && by.is_known()) {
-      state_.note(from.namespace_name, by.name, "queue.move", from.name, describe_move(to, moved), now());
+      state_.write_audit(from.namespace_name, by.name, "queue.move", from.name, describe_move(to, moved), now());
     }
     return moved;
   }

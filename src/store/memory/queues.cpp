@@ -20,8 +20,9 @@ bool may_be_purged(const Record& record) {
 
 bool may_be_moved(const Record&) { return true; }
 
-// At most `limit` of the queue's pending executions that may go. Executions of ordered keys come first, by sequence and
-// whatever their state, so that those left behind are the later ones; then all others, due ones first.
+// At most `limit` of the queue's pending executions that `may_go` accepts. Executions of ordered keys come first, by
+// sequence and whatever their state, so that the limit leaves behind the later ones of a key. Then come all others, due
+// ones first.
 std::vector<Record*> pending(const Queue& queue, int limit, bool (*may_go)(const Record&)) {
   std::vector<Record*> some;
   const auto take = [&](const auto& line, bool ordered) {
@@ -69,7 +70,7 @@ void configure_queue(State& state, const QueueRef& name, const QueuePatch& patch
     for (auto& [key, kept] : queue.keys) { kept.load.arrival = arrival_under(limits.key_rate, kept.load.arrival, now); }
   }
   if (!patch.actor.empty()) {
-    state.note(name.namespace_name, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
+    state.write_audit(name.namespace_name, patch.actor, "queue.configure", name.name, describe_patch(patch), now);
   }
 }
 

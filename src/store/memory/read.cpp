@@ -32,7 +32,7 @@ bool matches(const Execution& execution, const ListQuery& query, Time now) {
          (!query.dead_only || execution.dead);
 }
 
-// A page of a list: keeps payloads only if the query asks for them, and is full at the query's limit or at
+// A page of a list. It has payloads only if the query asks for them, and is full at the query's limit or at
 // limits::list_bytes.
 class Page {
  public:
@@ -66,9 +66,9 @@ bool has_expired(const State& state, std::string_view namespace_name, const Uuid
     return execution.queue.namespace_name == namespace_name && execution.expires_at && *execution.expires_at <= now;
   }
   return std::ranges::any_of(state.identities, [&](const auto& held) {
-    const auto buried = state.buried_in.find(held.first);
+    const auto buried = state.tombstone_namespaces.find(held.first);
     return held.second.execution == id && held.second.hold_until && *held.second.hold_until > now &&
-           buried != state.buried_in.end() && buried->second == namespace_name;
+           buried != state.tombstone_namespaces.end() && buried->second == namespace_name;
   });
 }
 

@@ -17,7 +17,7 @@ void State::forget(Record& record, Time now) {
       if (row.hold_until) {
         row.ended_as = execution.status;
         row.ended_at = execution.finished_at;
-        buried_in[held->first] = execution.queue.namespace_name;
+        tombstone_namespaces[held->first] = execution.queue.namespace_name;
       } else {
         identities.erase(held);
       }
@@ -46,7 +46,7 @@ void sweep_expired(State& state, int limit, SweepReport& report, Time now) {
   sweep_audit(state, now);
   std::erase_if(state.identities,
                 [now](const auto& held) { return held.second.hold_until && *held.second.hold_until <= now; });
-  std::erase_if(state.buried_in, [&state](const auto& buried) {
+  std::erase_if(state.tombstone_namespaces, [&state](const auto& buried) {
     const auto held = state.identities.find(buried.first);
     return held == state.identities.end() || !held->second.hold_until;
   });

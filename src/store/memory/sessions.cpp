@@ -12,8 +12,8 @@ bool is_held_by(const Record* record, const Uuid& session) {
   return record != nullptr && record->execution.session == session;
 }
 
-// Releases the executions that the session does not know although their claim was answered or given up: the reply was
-// lost.
+// Releases executions whose claim reply was lost: the session does not hold them, although their claim was answered or
+// given up.
 int release_unknown(State& state, Session& session, const Beat& beat, Time now) {
   std::set<std::pair<Uuid, std::int64_t>> held;
   for (const Held& one : beat.held) { held.emplace(one.id, one.fence); }
@@ -37,11 +37,12 @@ void open_session(State& state, const NewSession& session, Time now) {
   at->second.expires_at = now + session.lease;
   if (!is_new) { return; }
   at->second.started_at = now;
-  // The session gets back the guards that ran under it when it was lost and that no caller has taken over.
-  const auto left = state.guards_left.find(session.id);
-  if (left == state.guards_left.end()) { return; }
+  // A session that is opened again gets back the guards that ran under it when it was lost, unless a caller has taken
+  // them over.
+  const auto left = state.guards_without_session.find(session.id);
+  if (left == state.guards_without_session.end()) { return; }
   at->second.running = std::move(left->second);
-  state.guards_left.erase(left);
+  state.guards_without_session.erase(left);
   for (const auto& [id, record] : at->second.running) { record->execution.worker = session.worker; }
 }
 
@@ -89,11 +90,11 @@ std::vector<Uuid> cancel_requests(const State& state, const Uuid& session) {
 void close_session(State& state, const Uuid& session, Time now) {
   const auto found = state.sessions.find(session);
   if (found == state.sessions.end()) { return; }
-  for (Record* const record : claimed(found->second)) { state.release(*record, now); }
+  for (Record* const record : claimed_by(found->second)) { state.release(*record, now); }
   state.end_session(found);
 }
 
-std::vector<Record*> claimed(const Session& session) {
+std::vector<Record*> claimed_by(const Session& session) {
   std::vector<Record*> records;
   for (const auto& [id, record] : session.running) {
     if (record->execution.kind != Kind::guard) { records.push_back(record); }

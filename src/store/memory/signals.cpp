@@ -22,7 +22,7 @@ SignalResult signal(State& state, const Signal& signal, const Actor& by, Time no
     return result;
   }
   result.verdict = SignalVerdict::accepted;
-  state.note_act(by, "execution.signal", execution, signal.name, now);
+  state.write_act(by, "execution.signal", execution, signal.name, now);
   if (signal.once && !record->signal_keys.insert(*signal.once).second) { return result; }
   const std::size_t before = state.woken.size();
   state.send_event(*record, {.kind = EventKind::signal, .name = signal.name, .data = signal.data}, now);

@@ -65,7 +65,7 @@ void State::replace(Record& record, const NewExecution& by, Time now) {
   if (execution.deadline) { deadlines.emplace(*execution.deadline, execution.id); }
   identities.at(*execution.identity).fingerprint = by.identity->fingerprint;
   enter_queue(record, now);
-  // The execution may have been the claimable one of its key.
+  // Another execution of the key may now become claimable in its place.
   if (execution.limit_key && !execution.limit_key->ordered) {
     unpark(queues[execution.queue], *execution.limit_key, now);
   }
@@ -106,7 +106,7 @@ void State::take_over(Record& record, Session& session, const NewExecution& by, 
 void State::end_session(std::map<Uuid, Session>::iterator session) {
   for (const auto& [id, record] : session->second.running) {
     record->execution.worker.clear();
-    guards_left[session->first].emplace(id, record);
+    guards_without_session[session->first].emplace(id, record);
   }
   sessions.erase(session);
 }
@@ -118,7 +118,7 @@ void State::abandon(Record& record) {
   execution.worker.clear();
 }
 
-void State::wait(Record& record, Time run_at, Time now, Next next) {
+void State::make_pending(Record& record, Time run_at, Time now, Unpark unpark_next) {
   leave_session(record);
   Execution& execution = record.execution;
   execution.status = Status::pending;
@@ -128,7 +128,7 @@ void State::wait(Record& record, Time run_at, Time now, Next next) {
   execution.started_at.reset();
   enter_queue(record, now);
   const std::optional<LimitKey>& key = execution.limit_key;
-  if (key && !key->ordered && next == Next::may_go) { unpark(queues[execution.queue], *key, now); }
+  if (key && !key->ordered && unpark_next == Unpark::yes) { unpark(queues[execution.queue], *key, now); }
 }
 
 void State::release(Record& record, Time now) {
@@ -137,7 +137,7 @@ void State::release(Record& record, Time now) {
     return;
   }
   record.execution.attempt -= 1;
-  wait(record, record.execution.run_at, now);
+  make_pending(record, record.execution.run_at, now);
 }
 
 void State::end(Record& record, Ending ending, Time now) {
@@ -208,9 +208,9 @@ void State::leave_session(Record& record) {
   }
   const auto session = sessions.find(*execution.session);
   if (session != sessions.end()) { session->second.running.erase(execution.id); }
-  if (const auto left = guards_left.find(*execution.session); left != guards_left.end()) {
+  if (const auto left = guards_without_session.find(*execution.session); left != guards_without_session.end()) {
     left->second.erase(execution.id);
-    if (left->second.empty()) { guards_left.erase(left); }
+    if (left->second.empty()) { guards_without_session.erase(left); }
   }
 }
 

@@ -31,9 +31,9 @@ struct Record {
   Execution execution;
   std::optional<std::string> stored_effect_key;
   std::int64_t claim_number = 0;
-  std::optional<FinishKind> left_by;  // the finish by which it left its present fence
-  // Set with execution.cancel_requested, or when a newer request overtook the execution: it does not become pending
-  // again.
+  std::optional<FinishKind> left_by;  // the finish that ended the attempt under the present fence
+  // Set with execution.cancel_requested, or when a newer request overtook the execution, which then does not become
+  // pending again.
   std::optional<std::string> cancel_reason;
   std::vector<Attempt> attempts;  // attempts that ended, in the order of their fences
   std::map<std::int32_t, JournalEntry> journal;
@@ -43,7 +43,7 @@ struct Record {
   std::set<std::string> signal_keys;
   std::vector<Waiter> waiters;
 
-  // Whether it ends as cancelled when it stops running without an end. A workflow ends by itself.
+  // Whether the execution ends as cancelled instead of becoming pending again. A workflow ends by itself.
   [[nodiscard]] bool to_be_cancelled() const { return cancel_reason.has_value() && execution.kind != Kind::workflow; }
 };
 
@@ -83,7 +83,7 @@ struct Queue {
   std::map<ReadyKey, Record*> suspects;  // due, lost before
   std::map<TimedId, Record*> delayed;    // by run_at
   std::set<TimedId> dead;                // dead letters, by expiry
-  bool keyed = false;                    // an execution with a limit key was admitted once
+  bool keyed = false;                    // the queue has had an execution with a limit key
   std::optional<Time> arrival;           // the rate limit's state
   std::map<LimitKey, Key> keys;
   std::int64_t parked = 0;
@@ -120,7 +120,7 @@ struct State {
   std::map<Uuid, Record> records;
   std::map<QueueRef, Queue> queues;
   std::map<Uuid, Session> sessions;
-  std::map<Uuid, std::map<Uuid, Record*>> guards_left;  // running guards, by the session that is gone
+  std::map<Uuid, std::map<Uuid, Record*>> guards_without_session;  // running guards, by the session that is gone
   std::map<base::Digest, IdentityRow> identities;
   std::map<base::Digest, base::Digest> names;  // to the identity that has or had the name
   std::set<TimedId> deadlines;                 // of live executions
@@ -136,21 +136,20 @@ struct State {
   std::set<std::pair<Uuid, Uuid>> children;                             // parent and child
   std::vector<QueueRef> woken;                                          // queues that the present call woke
   std::map<std::string, std::int32_t, std::less<>> catalogue_versions;  // by namespace
-  std::map<base::Digest, std::string> buried_in;                        // the namespace of each tombstone
+  std::map<base::Digest, std::string> tombstone_namespaces;             // the namespace of each tombstone
 
   // ---- Looking (identities.cpp) --------------------------------------------------------------------------------
   // Null when the id is unknown or has expired.
   [[nodiscard]] Record* find(const Uuid& id, Time now);
   // Null unless the execution runs under exactly that fence.
   [[nodiscard]] Record* find_running(const Uuid& id, std::int64_t fence);
-  // The present holder of the identity.
   [[nodiscard]] std::optional<Holding> find_holding(const base::Digest& identity, Time now) const;
   [[nodiscard]] std::optional<Holder> find_holder(const base::Digest& identity, Time now) const;
   // Moves the delayed executions that are due to ready or suspects.
   void promote(Queue& queue, Time now);
 
   // ---- Moves ---------------------------------------------------------------------------------------------------
-  // The identity that has the name.
+  // The identity that has the name (IdentityClaim::name).
   [[nodiscard]] std::optional<base::Digest> name_owner(const base::Digest& name) const;
   // Adds a new pending execution and makes it the holder of its identity, if it has one.
   Record& insert(Record record, const IdentityRow& identity, Time now);
@@ -162,17 +161,17 @@ struct State {
   void take_over(Record& record, Session& session, const NewExecution& by, Time now);
   // Deletes the session; its guards run on without one.
   void end_session(std::map<Uuid, Session>::iterator session);
-  // Takes a running guard from its session: the next caller takes it over.
+  // Takes a running guard from its session, so that the next caller takes it over.
   void abandon(Record& record);
-  // running → pending, due at run_at. The next execution of its key may start, unless `next` is `stays`: the caller
-  // then ends the execution, which lets the next one start.
-  enum class Next : std::uint8_t { may_go, stays };
-  void wait(Record& record, Time run_at, Time now, Next next = Next::may_go);
-  // running → pending as if never claimed. Ends as cancelled if that was requested.
+  // running → pending, due at run_at. Unparks the next execution of its key, unless the caller then ends this
+  // execution, which unparks the next one.
+  enum class Unpark : std::uint8_t { yes, no };
+  void make_pending(Record& record, Time run_at, Time now, Unpark unpark_next = Unpark::yes);
+  // running → pending as if never claimed. The execution ends as cancelled if its cancellation was requested.
   void release(Record& record, Time now);
   // pending or running → finished.
   void end(Record& record, Ending ending, Time now);
-  // Adds a row for the running attempt, which is over.
+  // Records the attempt that was running.
   void add_attempt(Record& record, std::string outcome, std::optional<ErrorInfo> error, Time started_at, Time now);
   void leave_dead_letters(Record& record);
   // Deletes a guard, running or ended.
@@ -193,7 +192,7 @@ struct State {
   void notify_waiters(Record& record, Time now);
 
   // ---- Limit keys (park.cpp) ----------------------------------------------------------------------------------
-  // join_key adds a live execution at the tail of its limit key; leave_key removes it, and the next may start.
+  // join_key adds a live execution at the tail of its limit key. leave_key removes it and unparks the next.
   void join_key(Record& record);
   void leave_key(Record& record, Time now);
   [[nodiscard]] Key* key_of(const Record& record);
@@ -206,11 +205,10 @@ struct State {
   void unpark_all(Queue& queue, Time now);
 
   // ---- Audit (audit.cpp) -----------------------------------------------------------------------------------------
-  // Adds an audit line.
-  void note(std::string_view namespace_name, std::string_view actor, std::string action, std::string subject,
-            std::string detail, Time now);
-  // Writes the audit line of an actor's act on an execution; nothing when the actor is unknown (hapax itself).
-  void note_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail, Time now);
+  void write_audit(std::string_view namespace_name, std::string_view actor, std::string action, std::string subject,
+                   std::string detail, Time now);
+  // The audit line of an actor's act on an execution. Writes nothing when the actor is unknown (hapax itself).
+  void write_act(const Actor& by, std::string action, const Execution& execution, std::string_view detail, Time now);
 
  private:
   void leave_session(Record& record);

@@ -6,14 +6,14 @@ namespace hapax::store::memory {
 
 namespace {
 
-// The execution's worker is lost: the execution becomes pending again, unless it was lost max_lost times.
-void lose(State& state, Record& record, SweepReport& report, Time now) {
+// Makes an execution whose worker was lost pending again, or ends it if it was lost max_lost times.
+void requeue_lost(State& state, Record& record, SweepReport& report, Time now) {
   Execution& execution = record.execution;
   state.add_attempt(record, "lost", std::nullopt, *execution.started_at, now);
   const bool cancel = record.to_be_cancelled();
   execution.lost += 1;
   const bool ends = cancel || execution.lost >= execution.max_lost;
-  state.wait(record, execution.run_at, now, ends ? State::Next::stays : State::Next::may_go);
+  state.make_pending(record, execution.run_at, now, ends ? State::Unpark::no : State::Unpark::yes);
   if (cancel) {
     state.end(record, {.status = Status::cancelled, .error = cancelled_error(record.cancel_reason.value_or(""))}, now);
   } else if (execution.lost >= execution.max_lost) {
@@ -32,15 +32,17 @@ void sweep_sessions(State& state, int limit, SweepReport& report, Time now) {
   int budget = limit;
   for (auto next = state.sessions.begin(); next != state.sessions.end();) {
     Session& session = next->second;
-    // Shortens a lease that the clock, set back, has made longer.
+    // A lease that ends too far ahead, because the clock was set back, is shortened.
     session.expires_at = std::min(session.expires_at, now + session.opened.lease);
     if (session.expires_at > now) {
       ++next;
       continue;
     }
-    const std::vector<Record*> running = claimed(session);
+    const std::vector<Record*> running = claimed_by(session);
     const auto some = std::min(std::ssize(running), static_cast<std::ptrdiff_t>(budget));
-    for (std::ptrdiff_t i = 0; i < some; ++i) { lose(state, *running[static_cast<std::size_t>(i)], report, now); }
+    for (std::ptrdiff_t i = 0; i < some; ++i) {
+      requeue_lost(state, *running[static_cast<std::size_t>(i)], report, now);
+    }
     budget -= static_cast<int>(some);
     if (some < std::ssize(running)) {
       report.more = true;

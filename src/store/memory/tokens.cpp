@@ -24,7 +24,7 @@ Token add_token(State& state, const NewToken& token, const Actor& by, Time now) 
              .created_by = by.name};
   if (token.expires_in) { made.expires_at = now + *token.expires_in; }
   state.tokens.push_back(made);
-  state.note(made.namespace_name, by.name, "token.create", made.id.to_string(), describe(token), now);
+  state.write_audit(made.namespace_name, by.name, "token.create", made.id.to_string(), describe(token), now);
   return made;
 }
 
@@ -44,7 +44,7 @@ bool revoke_token(State& state, std::string_view namespace_name, const Uuid& id,
   Token* const token = find_by_id(state, id);
   if (token == nullptr || token->namespace_name != namespace_name || token->revoked_at) { return false; }
   token->revoked_at = now;
-  state.note(namespace_name, by.name, "token.revoke", id.to_string(), token->name, now);
+  state.write_audit(namespace_name, by.name, "token.revoke", id.to_string(), token->name, now);
   return true;
 }
 

@@ -16,7 +16,7 @@ Event refused(const Admission& admission, std::int32_t position) {
           .error = refusal_of(admission)};
 }
 
-// Admits the execution that an entry starts; the entry waits for its end.
+// Admits the execution that an entry starts, and makes the entry wait for its end.
 void start_child(State& state, const Uuid& parent, JournalEntry& entry, Time now) {
   const Admission admission = admit(state, *entry.start, now);
   Record& record = state.records.at(parent);

@@ -25,8 +25,8 @@ void open_session(State& state, const NewSession& session, Time now);
 [[nodiscard]] std::vector<Uuid> cancel_requests(const State& state, const Uuid& session);
 void close_session(State& state, const Uuid& session, Time now);
 [[nodiscard]] std::vector<SessionInfo> sessions(const State& state);
-// The executions that become pending again when the session goes: all that it runs except guards.
-[[nodiscard]] std::vector<Record*> claimed(const Session& session);
+// The executions that become pending again when the session is closed or lost: all that it runs except guards.
+[[nodiscard]] std::vector<Record*> claimed_by(const Session& session);
 
 // sweep.cpp
 [[nodiscard]] SweepReport sweep(State& state, const SweepRequest& request, Time now);
@@ -50,7 +50,7 @@ struct CancelCause {
   const Actor& by;
 };
 [[nodiscard]] CancelResult cancel(State& state, const Uuid& id, const CancelCause& cause, Time now);
-// Called when the store ended a workflow: cancels the child workflows that do not outlive it.
+// Called when the store has ended a workflow: cancels its child workflows, except those that outlive their parent.
 void close_children(State& state, const Execution& parent, Time now);
 [[nodiscard]] RetryResult retry(State& state, const RetryRequest& request, const Actor& by, Time now);
 [[nodiscard]] bool discard(State& state, const Uuid& id, const Actor& by, Time now);
@@ -98,8 +98,8 @@ void touch_tokens(State& state, std::span<const Uuid> ids, Time now);
                                                              std::string_view id);
 [[nodiscard]] DueActivities due_activities(State& state, int limit, Time now);
 
-// turn.cpp
-// Appends the entries and admits the executions that they start; false, and nothing done, when a position is taken.
+// turn.cpp Appends the entries and admits the executions that they start. Returns false, and does nothing, when a
+// position is taken.
 [[nodiscard]] bool append_turn(State& state, Record& record, const std::vector<JournalEntry>& entries, Time now);
 [[nodiscard]] AdvanceReply advance(State& state, const Advance& turn, Time now);
 void seed_journal(Record& record, const Seed& seed, Time now);

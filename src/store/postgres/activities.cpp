@@ -36,8 +36,8 @@ WHERE ns = $1::text AND id = $2::text ORDER BY version DESC)"};
 constexpr Statement generation_statement{"hapax_activity_generation",
                                          "SELECT generation FROM {s}.activity_generations WHERE ns = $1::text"};
 
-// Reads one more than `limit`, as the next due one. When nothing is due the result still has one row, with the clock
-// and the next due time.
+// Reads one activity more than `limit`: its due time is DueActivities::next. When nothing is due the result still has
+// one row, with the clock and the next due time.
 constexpr std::string_view due_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 due AS MATERIALIZED (
@@ -51,8 +51,7 @@ constexpr Statement live_statement{"hapax_activity_live", R"(
 SELECT u.place, r.id FROM unnest($1::uuid[]) WITH ORDINALITY u(parent, place)
 CROSS JOIN LATERAL (SELECT l.id FROM {s}.live l WHERE l.parent = u.parent ORDER BY l.id LIMIT 1002) r)"};
 
-// Looks at the newest 1,000 runs only, so that an activity which has failed for weeks is not searched back to its last
-// result.
+// Searches the newest 1,000 runs only, so that the search ends for an activity which has failed for weeks.
 constexpr Statement results_statement{"hapax_activity_results", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $2::bigint AS now)
 SELECT u.place, r.result FROM unnest($1::uuid[]) WITH ORDINALITY u(parent, place)
@@ -161,8 +160,8 @@ std::int64_t PostgresStore::activity_generation(std::string_view namespace_name)
   });
 }
 
-// 1 statement in 1 round trip when nothing is due, else 3 in 2, however many are. If an activity changes between the
-// two, its revision differs, so a change based on this reply is not applied.
+// 1 round trip when nothing is due, else 2, however many activities are due. If an activity changes between the two
+// round trips, its revision differs, so a change based on this reply is not applied.
 DueActivities PostgresStore::due_activities(int limit) {
   return read([&](Connection& connection) {
     const auto most = static_cast<std::size_t>(std::clamp(limit, 0, limits::list_page));
@@ -194,7 +193,7 @@ constexpr Duration patience = std::chrono::seconds(5);
 
 constexpr Statement transaction_number{"hapax_activity_transaction", "SELECT pg_current_xact_id()::text"};
 constexpr Statement transaction_status{"hapax_activity_status", "SELECT pg_xact_status($1::text::xid8)"};
-// A server that crashed may reuse the id of a transaction it lost. So the raised revision is checked as well.
+// After a crash the server may give a lost transaction's id to another one, so the raised revision is checked too.
 constexpr Statement revision_raised{"hapax_activity_raised", R"(
 SELECT $1::text IS NULL OR EXISTS (
   SELECT FROM {s}.activities WHERE ns = $1::text AND id = $2::text AND revision >= $3::bigint))"};
@@ -237,10 +236,9 @@ Params raised_params(const std::optional<ActivityBatch::Raised>& raised) {
 
 }  // namespace
 
-// Begin and lock, admit, write and commit: 7 statements in 3 round trips for a span of ticks whose runs are new,
-// however many. One more statement when an activity may be new. More round trips: 1 for task instances, 1 to number two
-// or more runs with limit keys, 4 when runs exist already, 1 to 4 to stop other runs, 1 for limit keys that were freed.
-// 2 when nothing is applied.
+// 3 round trips (begin and lock; admit; write and commit) for any number of ticks whose runs are new. More round trips:
+// 1 for task instances, 1 to number two or more runs with limit keys, 4 when runs exist already, 1 to 4 to stop other
+// runs, 1 for limit keys that were freed. 2 when no change is applied.
 std::vector<ActivityReply> PostgresStore::change_once(Connection& connection, std::span<const ActivityChange> changes,
                                                       std::optional<SentChange>& sent) {
   ensure_queues(connection, items_of(changes));

@@ -15,7 +15,7 @@ namespace {
 using namespace model;
 
 // Inserts in the given order, which is the lock order.
-constexpr Statement make_rows{"hapax_activity_make", R"(
+constexpr Statement create_rows{"hapax_activity_make", R"(
 INSERT INTO {s}.activities (ns, id, uuid, revision, version, kind, removed, cursor, created_at, updated_at, definition)
 SELECT u.ns, u.id, u.uuid, 0, 0, 0, true, 0, 0, 0, '' FROM unnest($1::text[], $2::text[], $3::uuid[]) u(ns, id, uuid)
 ON CONFLICT (ns, id) DO NOTHING)"};
@@ -67,20 +67,20 @@ std::optional<std::int64_t> microseconds(const std::optional<Time>& time) {
 
 std::string storable(std::string_view text) { return base::keep_head(base::escape_invalid(text), limits::note_bytes); }
 
-bool may_make(const ActivityChange& change) { return change.revision == 0 && change.definition; }
+bool may_create(const ActivityChange& change) { return change.revision == 0 && change.definition; }
 
-// Whether the change raises the namespace's generation: definitions, pauses and removals do.
-bool is_told(const ActivityChange& change) {
+// Definitions, pauses and removals raise the namespace's generation.
+bool raises_generation(const ActivityChange& change) {
   return change.revision && (change.definition || change.pause || change.remove);
 }
 
-// None: unchanged. An activity that is created again starts with an empty note.
+// The new note; none: the note stays. An activity that is created again starts with an empty note.
 std::optional<std::string> note_of(const ActivityChange& change, bool is_made) {
   if (change.revision && change.pause) { return storable(change.pause->note); }
   return is_made ? std::optional<std::string>("") : std::nullopt;
 }
 
-// A new definition starts without the trouble of the old one.
+// The new trouble; none: the trouble stays. A new definition starts without the trouble of the old one.
 std::optional<std::string> trouble_of(const ActivityChange& change, const ActivityTally& tally, bool is_new) {
   if (!change.trouble.empty()) { return storable(change.trouble); }
   if (!tally.trouble.empty()) { return storable(tally.trouble); }
@@ -111,7 +111,7 @@ std::vector<Call> ActivityBatch::lock_calls() const {
     namespaces.bytes(change.namespace_name);
     ids.bytes(change.id);
     definitions.optional_bytes(change.definition ? std::optional(change.definition->json) : std::nullopt);
-    if (may_make(change)) {
+    if (may_create(change)) {
       may_be_new = true;
       new_namespaces.bytes(change.namespace_name);
       new_ids.bytes(change.id);
@@ -122,7 +122,7 @@ std::vector<Call> ActivityBatch::lock_calls() const {
   if (may_be_new) {
     Params params;
     params.arrays({&new_namespaces, &new_ids, &new_uuids});
-    calls.push_back({&make_rows, std::move(params)});
+    calls.push_back({&create_rows, std::move(params)});
   }
   Params params;
   params.arrays({&places, &namespaces, &ids, &definitions});
@@ -233,7 +233,7 @@ Call ActivityBatch::write_call() const {
     made.boolean(row.is_made);
     removed.boolean(row.removed);
     has_started.boolean(counts.started > 0);
-    told.boolean(is_told(change));
+    told.boolean(raises_generation(change));
     actors.bytes(base::escape_invalid(change.actor));
     actions.bytes(change.revision ? std::string_view(change.action) : std::string_view());
     details.bytes(base::escape_invalid(change.detail));

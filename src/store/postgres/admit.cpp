@@ -19,7 +19,7 @@ using namespace model;
 
 constexpr Statement patience_statement{"hapax_lock_timeout", "SELECT set_config('lock_timeout', $1::text, true)"};
 
-// The fence is returned only for a row that its birth claim still holds.
+// Returns the fence only of a row that the claim made at its admission still holds.
 constexpr Statement read_back{"hapax_admit_read_back", R"(
 SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run, created_at, fence,
        CASE WHEN state = 1 THEN session END, claim_number
@@ -98,7 +98,7 @@ std::unordered_map<Uuid, Admission> read_back_admissions(Connection& connection,
 
 namespace {
 
-// One of the two turns of admissions that wait for another open transaction.
+// One of the two places for admissions that wait for another open transaction; the others wait for a place.
 class LoneTurn {
  public:
   explicit LoneTurn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
@@ -110,7 +110,7 @@ class LoneTurn {
   std::counting_semaphore<>& turns_;
 };
 
-// From this many rows on COPY is faster than arrays.
+// From this many rows on, COPY is faster than arrays.
 constexpr std::size_t copy_from = 500;
 
 // How long a batch waits inside its transaction for an identity that another open transaction has taken, and how long
@@ -134,7 +134,7 @@ bool is_alive(Connection& connection, int backend) {
   return RowReader(connection.query(backend_lives, Params().int4(backend)), 0).boolean();
 }
 
-// How long admissions ask about holders after one was met.
+// How long admissions look for holders first after an admission has met one.
 constexpr std::chrono::seconds holders_expected_for{10};
 
 std::vector<const NewExecution*> point_to(std::span<const NewExecution> items) {
@@ -193,8 +193,8 @@ std::vector<Admission> PostgresStore::admit_once(Connection& connection, const I
     if (obstacle == Obstacle::held) { expect_holders(); }
   }
   std::optional<std::vector<Admission>> simple;
-  // Items with names go by steps, which look up the names' owners before they insert. So do those of a draining queue,
-  // whose identities are free or held.
+  // Items with names are admitted by steps, which look up the names' owners before they insert. Items of a draining
+  // queue are too, because their identities may be free or held.
   if (answers_held && !seeded && !has_names(items) && obstacle != Obstacle::draining) {
     simple = admit_simple_identities(work, items, patience);
   }

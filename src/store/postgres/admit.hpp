@@ -23,47 +23,47 @@ struct AdmissionWork {
 
 using Items = std::vector<const model::NewExecution*>;
 
-// The versions of the catalogues that the requests were made by. Every admission function here throws CatalogueChanged,
-// having changed nothing, when a catalogue is newer.
+// The catalogue versions that the requests were made with. Every admission function here throws CatalogueChanged, and
+// changes nothing, when a stored catalogue is newer.
 [[nodiscard]] model::CatalogueVersions made_by(const Items& items);
 
 // Whether any item has a name (IdentityClaim::name).
 [[nodiscard]] bool has_names(const Items& items);
 
-// Items without identity, at most a few hundred: one statement, one round trip, its own transaction.
+// Admits items without identity, at most a few hundred: one statement in a transaction of its own, one round trip.
 [[nodiscard]] std::vector<model::Admission> admit_plain(const AdmissionWork& work, const Items& items);
 
-// Many items without identity, limit key or weight: COPY in one transaction, two round trips.
+// Admits many items without identity, limit key and weight by COPY: one transaction, two round trips.
 [[nodiscard]] std::vector<model::Admission> admit_by_copy(const AdmissionWork& work, const Items& items);
 
-// Items with identities whose holders, if any, need only be answered: one pipeline, one round trip, one transaction.
-// Returns nothing and changes nothing when a holder must be displaced, which only admit_in_transaction can do. Waits at
-// most `patience` for other transactions' locks (SqlError, lock timeout).
+// Admits items with identities that are free, or whose holder is the answer: one transaction, one round trip. Returns
+// nothing and changes nothing when a holder must be displaced, which only admit_in_transaction can do. Waits at most
+// `patience` for other transactions' locks (SqlError, lock timeout).
 [[nodiscard]] std::optional<std::vector<model::Admission>> admit_simple_identities(const AdmissionWork& work,
                                                                                    const Items& items,
                                                                                    Duration patience);
 
-// Any items, step by step in the transaction that is open on the connection.
+// Admits any items, step by step, in the transaction that is open on the connection.
 [[nodiscard]] std::vector<model::Admission> admit_in_transaction(const AdmissionWork& work, const Items& items);
 
 // Why an insert of new identities admitted nothing: the items have too little in common for the statement, one of them
 // exists already, or their queue drains.
 enum class Obstacle : std::uint8_t { unlike, held, draining };
 
-// Items with identities that are all new: one statement, one round trip, its own transaction. Returns nothing and
-// changes nothing when there is an obstacle.
+// Admits items whose identities are all new: one statement in a transaction of its own, one round trip. Returns nothing
+// and changes nothing when there is an obstacle.
 [[nodiscard]] std::optional<std::vector<model::Admission>> insert_new_identities(const AdmissionWork& work,
                                                                                  const Items& items, Duration patience,
                                                                                  Obstacle& obstacle);
 
-// insert_new_identities() for many items without limit keys, weights or `born_running`: two COPYs in one transaction, three round
-// trips. The items need not have anything in common.
+// insert_new_identities() by COPY, for many items without limit keys, weights and `born_running`: two COPYs in one
+// transaction, three round trips. The items need not have anything in common.
 [[nodiscard]] std::optional<std::vector<model::Admission>> copy_new_identities(const AdmissionWork& work,
                                                                                const Items& items, Duration patience,
                                                                                Obstacle& obstacle);
 
-// One guard whose identity is new: one statement, one round trip, its own transaction. Returns nothing and changes
-// nothing when the identity is held, the queue drains, or the session is gone.
+// Admits one guard whose identity is new: one statement in a transaction of its own, one round trip. Returns nothing
+// and changes nothing when the identity is held, the queue drains, or the session is gone.
 [[nodiscard]] std::optional<model::Admission> admit_lone_guard(const AdmissionWork& work,
                                                                const model::NewExecution& item, Duration patience);
 
@@ -75,8 +75,7 @@ enum class Obstacle : std::uint8_t { unlike, held, draining };
 [[nodiscard]] Call lock_patience(Duration patience);
 [[nodiscard]] std::string lock_timeout_text(Duration patience);
 
-// The executions that the store has under these ids: the answer to an admission whose own answer was lost. The map
-// lacks ids that are not stored.
+// The admissions of those of the ids that are stored, to answer a request whose own answer was lost.
 [[nodiscard]] std::unordered_map<Uuid, model::Admission> read_back_admissions(Connection& connection,
                                                                               const Items& items);
 

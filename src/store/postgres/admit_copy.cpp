@@ -56,7 +56,7 @@ CopyQuery::CopyQuery(Connection& connection, const std::string& text) : connecti
 
 Result CopyQuery::answer() {
   Result answer;
-  for (int results = 0; results < 2; ++results) {  // the durability's, then the SELECT's
+  for (int results = 0; results < 2; ++results) {  // of the durability statement and of the SELECT
     answer = connection_.next_result();
     if (answer.get() == nullptr || PQresultStatus(answer.get()) != PGRES_TUPLES_OK) { refuse(answer); }
   }
@@ -65,7 +65,7 @@ Result CopyQuery::answer() {
 
 void CopyQuery::begin() {
   Result next = connection_.next_result();
-  // The end of the previous COPY.
+  // Skips the result of the previous COPY.
   if (next.get() != nullptr && PQresultStatus(next.get()) == PGRES_COMMAND_OK) { next = connection_.next_result(); }
   if (next.get() == nullptr || PQresultStatus(next.get()) != PGRES_COPY_IN) { refuse(next); }
   static constexpr char signature[] = "PGCOPY\n\377\r\n";
@@ -128,13 +128,13 @@ namespace {
 
 using namespace model;
 
-// The second column says whether a catalogue is newer than the requests: then nothing is copied.
+// The second column says whether a stored catalogue is newer than the requests; if so, nothing is copied.
 constexpr const char* plain_copy = R"(
 SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(string_agg(id::text, ','), '')
 FROM {s}.queues WHERE draining;
 COPY {s}.live (%columns) FROM STDIN (FORMAT binary))";
 
-// Copies all items or none: none when a catalogue is newer, a queue drains, or an identity or a name exists already, as the
+// Copies all items, or none when a catalogue is newer, a queue drains, or an identity or a name exists already, as the
 // second to the fourth column say. An identity that another transaction commits meanwhile is a unique violation.
 constexpr const char* fresh_copy = R"(
 SELECT {now} + %lld, EXISTS (SELECT FROM {s}.catalogue_versions v WHERE %newer), coalesce(bool_or(draining), false),
@@ -210,8 +210,7 @@ std::string or_any_name(const Items& items) {
   return names.empty() ? "" : " OR EXISTS (SELECT FROM {s}.identities i WHERE i.name = " + any_hash(names) + ")";
 }
 
-// The text that goes to the server. The condition is filled in last, so that no mark is searched for in a namespace's
-// name.
+// The text to send. The condition is filled in last, because it has namespaces' names, which may contain a mark.
 std::string copy_text(const AdmissionWork& work, std::string text, const Items& items) {
   replace_once(text, "%lld", std::to_string(work.offset_us));
   text = work.connection.sql(text);
@@ -268,7 +267,7 @@ std::string queue_list(const std::vector<NewRow>& rows) {
   return text;
 }
 
-// None, having copied nothing, when there is an obstacle.
+// Copies nothing and returns nothing when there is an obstacle.
 std::optional<std::vector<Admission>> copy_fresh(const AdmissionWork& work, const Items& items,
                                                  const std::vector<std::size_t>& order, Duration patience,
                                                  Obstacle& obstacle) {

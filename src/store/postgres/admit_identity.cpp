@@ -108,10 +108,10 @@ class Stepper {
       const NewExecution& item = *items_[index];
       if (answers_[index] || (item.identity && !seen.insert(item.identity->hash).second)) { continue; }
       const bool is_named = item.identity && item.identity->name;
-      // If two items ask for one name, the second waits for the next round, which knows the outcome of the first.
+      // If two items ask for one name, the second waits for the next round, when the first one's outcome is known.
       if (is_named && !names.insert(*item.identity->name).second) { continue; }
       indexes.push_back(index);
-      if (is_named && names_.is_taken(item)) { continue; }  // not inserted: it meets its holder, or is refused
+      if (is_named && names_.is_taken(item)) { continue; }  // not inserted: answered with its holder, or refused
       rows.push_back({.item = &item, .takes_identity = item.identity.has_value(), .sequence = sequences_[index]});
     }
     if (indexes.empty()) { return false; }
@@ -193,7 +193,7 @@ class Stepper {
         } else if (is_orphan(item, inserted)) {
           answers_[index] = session_gone(item);
         }
-        continue;  // the holder vanished after the insert met it: the next round admits the item
+        continue;  // the holder vanished after the insert had found it: the next round admits the item
       }
       std::optional<Holder> holder = found->second.holder;
       Displacement next{.index = index, .by = &item};
@@ -264,7 +264,7 @@ class Stepper {
     return places;
   }
 
-  // A queue that began to drain since it was checked admits nothing, and then the holders stay what they are.
+  // A queue that has begun to drain since it was checked admits nothing; then the holders are left as they are.
   void displace(const std::vector<Displacement>& displacements) {
     const bool holders_first = std::ranges::any_of(
         displacements, [&](const Displacement& one) { return one.terminated && items_[one.index]->born_running; });
@@ -327,8 +327,8 @@ class Stepper {
   std::vector<std::optional<std::int64_t>> sequences_;
   Items fresh_;  // items that were inserted
   NameOwners names_;
-  // Checked only by the first insert: once something is written, a caller's transaction continues under the catalogue
-  // it began with.
+  // Only the first insert checks the catalogue: after its first write, a caller's transaction continues under the
+  // catalogue it began with.
   CatalogueVersions made_by_;
 };
 
@@ -379,7 +379,8 @@ std::optional<std::vector<Admission>> admit_simple_identities(const AdmissionWor
     if (won && &winner == item) {
       answers.push_back(created(*item, 1, inserted));
     } else {
-      // The statement has answered for every request that did not win.
+      // The request is a duplicate: of a request in this batch that was inserted, or of the holder that the statement
+      // found.
       answers.push_back(answer_of(
           won ? as_holder(created(winner, 1, inserted), winner) : held->at(item->identity->hash).holder.value(), *item,
           inserted.now));

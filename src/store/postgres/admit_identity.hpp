@@ -26,7 +26,7 @@ void repoint_identities(const AdmissionWork& work, const std::vector<Displacemen
 
 struct Replacement {
   Uuid id;                                  // the holder, whose rows this transaction has locked
-  const model::NewExecution* by = nullptr;  // everything except its id, identity and effect key replaces the holder's
+  const model::NewExecution* by = nullptr;  // its members, except id, identity and effect key, replace the holder's
 };
 
 // 1 round trip. The holders are pending and have never started.

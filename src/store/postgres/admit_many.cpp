@@ -10,8 +10,8 @@ namespace {
 
 using model::NewExecution;
 
-// Rows due at once with default settings, as most enqueues are. Enqueues over HTTP have labels too, which name the
-// actor.
+// Inserts executions that are due at once and have default settings, as most have. Enqueues over HTTP also have labels,
+// which name the actor.
 constexpr const char* insert_plain_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
@@ -21,9 +21,9 @@ made AS (
   WHERE u.queue_id <> ALL (ARRAY(SELECT id FROM draining)){current})
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), '{}'::uuid[], '{}'::uuid[])";
 
-// Rows that are as plain, each with an identity to take: keyed enqueues, starts of workflows, runs of activities. Each
-// array is a function scan for the server, so fewer arrays cost proportionally less. coalesce keeps the planner from
-// turning IN into a join, which would be nested loops because the planner expects few rows.
+// Inserts equally plain executions that each take an identity: keyed enqueues, starts of workflows, runs of activities.
+// The server scans each array as a function, so the cost is proportional to the number of arrays. coalesce keeps the
+// planner from turning IN into a join, which would be nested loops because the planner expects few rows.
 constexpr const char* keyed_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
@@ -75,7 +75,7 @@ made AS (
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1),
        ARRAY(SELECT execution FROM held))";
 
-// Rows with any fields. OFFSET 0 keeps `born` from being computed again for every column that uses it.
+// Inserts executions with any fields. OFFSET 0 keeps `born` from being computed again for every column that uses it.
 constexpr const char* items_part = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 {draining}
@@ -105,7 +105,7 @@ made AS (
   RETURNING id, state)
 SELECT (SELECT now FROM t), ARRAY(SELECT id FROM draining), ARRAY(SELECT id FROM made WHERE state = 1), {held})";
 
-// Guards run whatever else is in their queue, but not for a session that is gone.
+// Inserts guards, which run whatever else is in their queue, but not for a session that is gone.
 constexpr const char* guards_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 draining AS MATERIALIZED (SELECT id FROM {s}.queues WHERE draining),

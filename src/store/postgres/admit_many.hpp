@@ -1,4 +1,4 @@
-// New rows of `live`: many in one INSERT from arrays.
+// Inserts many rows into `live` by one INSERT from arrays.
 #pragma once
 
 #include "model/catalogue_version.hpp"
@@ -25,12 +25,12 @@ struct Inserted {
   std::unordered_set<Uuid> sessions;  // only for guards: the sessions whose lease is not over
 };
 
-// The cheapest statement that these rows allow: rows with only the usual fields take a quarter of the arrays, and half
-// of them when each row takes an identity. Rows without identity touch no identity table. Either all rows are guards or
-// none is. Inserts nothing when a catalogue is newer than `made_by` says.
+// The cheapest statement that can insert the rows. Rows with default settings need a quarter of the arrays, or half if
+// each row takes an identity. Rows without identity touch no identity table. Either all rows are guards or none is.
+// Inserts nothing when a catalogue is newer than `made_by` says.
 [[nodiscard]] Call insert_call(std::vector<NewRow> rows, const QueueIds& queues, std::int64_t offset_us,
                                const model::CatalogueVersions& made_by = {});
-// insert_call() for next runs of workflows, which draining queues take as well: they are no new work.
+// insert_call() for next runs of workflows, which are inserted into draining queues too, as they are no new work.
 [[nodiscard]] Call insert_past_draining_call(std::vector<NewRow> rows, const QueueIds& queues, std::int64_t offset_us);
 // Throws CatalogueChanged when an insert_call() inserted nothing for that reason.
 [[nodiscard]] Inserted read_inserted(const Result& result);
@@ -38,8 +38,6 @@ struct Inserted {
 // Which items may be born running (admitted as running). An item may not if an earlier item of the batch is ready in
 // the same queue, as the statement's snapshot does not show that item.
 [[nodiscard]] std::vector<bool> may_be_born_running(const std::vector<const model::NewExecution*>& items);
-
-// How an admitting statement compares the catalogues' versions with those that its requests were made by.
 
 // The CTE `draining` of an admitting statement: the ids of draining queues, and the id catalogue_changed, which no
 // queue has, when a catalogue is newer than its requests. The check reads a table with one row for each namespace in

@@ -68,8 +68,8 @@ Call act_call(const Acts& acts, std::int64_t offset_us) {
   return {&note_acts, std::move(params)};
 }
 
-void note_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
-                     std::int64_t offset_us) {
+void audit_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
+                      std::int64_t offset_us) {
   if (!model::audits_termination(request)) { return; }
   const model::Actor by{request.labels.actor};
   const Acts acts{

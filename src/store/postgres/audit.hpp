@@ -14,7 +14,7 @@ namespace hapax::store::postgres {
 
 [[nodiscard]] Call audit_call(const model::AuditLine& line, std::int64_t offset_us);
 
-// Things that an actor did to executions. Each execution is live or finished when the line is written.
+// Acts of one actor on executions. Each execution must be live or finished when the line is written.
 struct Acts {
   struct One {
     Uuid execution;
@@ -28,8 +28,8 @@ struct Acts {
 
 // Writes the line for a live holder that was terminated for this request: 1 round trip when the request names an actor,
 // else none.
-void note_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
-                     std::int64_t offset_us);
+void audit_terminated(Connection& connection, const Uuid& holder, const model::NewExecution& request,
+                      std::int64_t offset_us);
 
 // Deletes up to `limit` lines older than limits::audit_kept. True when there may be more.
 [[nodiscard]] bool sweep_audit(Connection& connection, int limit, std::int64_t offset_us);

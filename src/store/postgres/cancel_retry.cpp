@@ -105,7 +105,7 @@ SELECT CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, run FROM {s}.live WHERE id
 UNION ALL
 SELECT status, run FROM {s}.history WHERE id = $2::uuid AND expires_at > (SELECT now FROM t))"};
 
-// Fingerprint and window stay with the identity if it is still held.
+// An identity that is still held keeps its fingerprint and window.
 constexpr Statement retrying_repoint{"hapax_retry_repoint", R"(
 UPDATE {s}.identities
 SET execution = $2::uuid, run = $3::int, created_at = {now} + $4::bigint,
@@ -189,7 +189,7 @@ std::optional<Holder> claim_identity(Connection& connection, const base::Digest&
         connection.query(take_identity, Params().digest(identity).uuid(request.new_id).int4(run).int8(offset_us));
     if (taken.affected() > 0) { return std::nullopt; }
   }
-  throw StoreBusy("the identity changes hands too fast");
+  throw StoreBusy("other requests keep taking over the identity; try again");
 }
 
 }  // namespace
@@ -279,9 +279,9 @@ SELECT count(*) FROM done)"};
 
 using Cancelled = std::unordered_map<Uuid, CancelResult>;
 
-// 1 round trip, none when nothing was done.
-void note_cancelled(Connection& connection, const Actor& by, std::string_view reason, std::span<const Uuid> ids,
-                    const Cancelled& found, std::int64_t offset_us) {
+// 1 round trip, none when no execution was cancelled.
+void audit_cancelled(Connection& connection, const Actor& by, std::string_view reason, std::span<const Uuid> ids,
+                     const Cancelled& found, std::int64_t offset_us) {
   Acts acts{.by = by, .action = "execution.cancel", .done = {}};
   for (const Uuid& id : ids) {
     if (found.contains(id)) { acts.done.push_back({.execution = id, .detail = reason}); }
@@ -293,8 +293,8 @@ void note_cancelled(Connection& connection, const Actor& by, std::string_view re
 
 }  // namespace
 
-// BEGIN, stop, look among the finished, COMMIT: 4 to 7 round trips, 1 more with an audit line. When a commit's answer
-// was lost, the repetition counts an execution that ended as cancelled for this very reason as cancelled by it.
+// 4 to 7 round trips, 1 more with an audit line. After a lost answer to the commit, the repetition reports executions
+// that have ended as cancelled with this reason as cancelled by this call.
 std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::string_view reason, const Actor& by) {
   if (ids.empty()) { return {}; }
   bool maybe_committed = false;
@@ -304,7 +304,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     const StopRequest request{.cancel = {ids.begin(), ids.end()}, .terminate = {}, .reason = reason};
     std::unordered_map<Uuid, CancelResult> found = stop(connection, request, offset_us(), freed);
     const Result finished = connection.query(finished_statement, Params().array(uuid_array(ids)).int8(offset_us()));
-    if (by.is_known()) { note_cancelled(connection, by, reason, ids, found, offset_us()); }
+    if (by.is_known()) { audit_cancelled(connection, by, reason, ids, found, offset_us()); }
     for (RowReader reader : finished) {
       const Uuid id = reader.uuid();
       const auto status = static_cast<Status>(reader.int2());
@@ -321,7 +321,7 @@ std::vector<CancelResult> PostgresStore::cancel(std::span<const Uuid> ids, std::
     for (const Uuid& id : ids) {
       CancelResult result = found[id];
       if (!seen.insert(id).second && result.verdict == CancelVerdict::cancelled) {
-        result.verdict = CancelVerdict::finished;  // named twice: the second meets what the first did
+        result.verdict = CancelVerdict::finished;  // the id is named twice: the first mention has cancelled it
       }
       results.push_back(result);
     }

@@ -28,10 +28,8 @@ struct StopRequest {
 // Cancels the child workflows of ended workflows that must not outlive their parent. 1 round trip when there are none.
 void close_children(Connection& connection, const std::vector<Uuid>& ended, std::int64_t offset_us, FreedKeys& freed);
 
-// A new run of a finished execution, in the open transaction of a connection.
-
-// 2 to 6 round trips, 1 more with an audit line. A repeated call with the same new id answers created again and changes
-// nothing.
+// Makes a new run of a finished execution, in the open transaction of the connection. A repeated call with the same new
+// id answers `created` again and changes nothing. 2 to 6 round trips, 1 more with an audit line.
 [[nodiscard]] model::RetryResult retry_one(Connection& connection, const model::RetryRequest& request,
                                            const model::Actor& by, std::int64_t offset_us);
 

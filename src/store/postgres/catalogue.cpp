@@ -20,7 +20,7 @@ constexpr Statement version_statement{"hapax_catalogue_version",
 
 // Returns no row when another transaction just added the task: the statement waited for that transaction, and the next
 // call sees its row.
-constexpr Statement declare{"hapax_task_declare", R"(
+constexpr Statement declare_task_statement{"hapax_task_declare", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 made AS (
   INSERT INTO {s}.tasks (ns, name, definition, origin, updated_at)
@@ -71,8 +71,8 @@ bool changed(const Result& result) { return RowReader(result, 0).int8() > 0; }
 // 1 round trip.
 StoredCatalogue PostgresStore::catalogue(std::string_view namespace_name) {
   return read([&](Connection& connection) {
-    // Reads the version first: each statement sees what was committed before it, so entries may be newer than their
-    // version but never older.
+    // Reads the version before the entries: each statement sees all commits before it, so the entries may be newer than
+    // the version, but never older.
     const std::vector<Call> calls{{&version_statement, Params().text(namespace_name)},
                                   {&tasks_statement, Params().text(namespace_name)},
                                   {&settings_statement, Params().text(namespace_name)}};
@@ -105,7 +105,7 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
     Params params;
     params.int8(offset_us()).text(entry.namespace_name).text(entry.name).text(entry.definition).text(entry.origin);
     for (int round = 0; round < rounds; ++round) {
-      const Result result = connection.query(declare, params);
+      const Result result = connection.query(declare_task_statement, params);
       if (result.rows() == 0) { continue; }
       RowReader reader(result, 0);
       TaskEntry stored = entry;
@@ -114,7 +114,7 @@ TaskEntry PostgresStore::declare_task(const TaskEntry& entry) {
       stored.updated_at = reader.time();
       return stored;
     }
-    throw StoreBusy("task " + entry.name + " is declared and removed too fast");
+    throw StoreBusy("task " + entry.name + " is being declared and removed at the same time; try again");
   });
 }
 

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds silence_limit{8};  // after a probe without answe
 
 PostgresListener::PostgresListener(const Settings& settings)
     : settings_(settings), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (wake_ < 0) { throw StoreUnavailable("no file descriptor for a listener"); }
+  if (wake_ < 0) { throw StoreUnavailable("the process has no file descriptor left for a listener"); }
   settings_.connect_timeout = std::min<Duration>(settings_.connect_timeout, connect_limit);
   const auto now = Clock::now();
   next_poll_ = now + poll_interval;
@@ -57,7 +57,7 @@ bool PostgresListener::read() {
   PGconn* const native = connection_->native();
   if (PQconsumeInput(native) == 0 || PQstatus(native) != CONNECTION_OK) {
     connection_.reset();
-    return true;  // something may have been missed
+    return true;  // a notification may have been missed
   }
   heard_ = Clock::now();
   while (probing_ && PQisBusy(native) == 0) {
@@ -94,7 +94,7 @@ bool PostgresListener::wait(Duration at_most) {
     if (connection_ == nullptr && can_listen() && now >= next_connect_) {
       connect(now);
       if (connection_ != nullptr) {
-        return true;  // announcements made without a connection were missed
+        return true;  // notifications sent while there was no connection are missed
       }
     }
     if (connection_ != nullptr) { probe(now); }
@@ -150,7 +150,7 @@ Notifier::Notifier(const Settings& settings) : settings_(settings), pid_(getpid(
 Notifier::~Notifier() {
   if (!thread_.joinable()) { return; }
   if (getpid() != pid_) {
-    thread_.detach();  // a forked child has the object but not the thread
+    thread_.detach();  // a forked child has a copy of the object, but not the thread
     return;
   }
   {

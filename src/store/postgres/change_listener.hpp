@@ -17,8 +17,8 @@
 
 namespace hapax::store::postgres {
 
-// One thread waits; any thread may interrupt. A lost connection, or one that is silent for 8 s, is replaced. Until
-// then, and behind a pooler without listen_url, wait() returns true every 200 ms, so that callers look themselves.
+// One thread waits; any thread may interrupt. A lost connection, or one that is silent for 8 s, is replaced. Without a
+// connection, and behind a pooler without listen_url, wait() returns true every 200 ms, so that callers poll.
 class PostgresListener final : public Listener {
  public:
   explicit PostgresListener(const Settings& settings);
@@ -32,7 +32,7 @@ class PostgresListener final : public Listener {
 
   [[nodiscard]] bool can_listen() const { return settings_.listen != nullptr || settings_.prepares(); }
   void connect(Clock::time_point now);
-  // Reads what has arrived. True if there was a notification, or one may have been missed.
+  // Reads the notifications that have arrived. True if there was one, or if one may have been missed.
   bool read();
   void probe(Clock::time_point now);
   bool take_interrupt();
@@ -46,15 +46,14 @@ class PostgresListener final : public Listener {
   bool probing_ = false;
 };
 
-// Notifier: notifies other processes that queues may have work, from a thread and connection of its own.
-//
-// NOTIFY takes a cluster-wide lock at commit. So it stays out of the store's other transactions and is sent once for
-// all queues that were announced meanwhile: the first at once, then at most one every 5 ms. A notification that cannot
-// be sent is dropped, as listeners poll anyway. The thread starts with the first announcement. Any thread may announce.
-
 // The NOTIFY channel of a schema, unquoted.
 [[nodiscard]] std::string channel_name(const Settings& settings);
 
+// Notifier: notifies other processes that queues may have work, from a thread and connection of its own.
+//
+// NOTIFY takes a cluster-wide lock at commit, so the store's other transactions do not send it. One NOTIFY names all
+// queues announced meanwhile. The first is sent at once, then at most one every 5 ms. A notification that cannot be
+// sent is dropped, as listeners poll anyway. The thread starts with the first announcement. Any thread may announce.
 class Notifier {
  public:
   explicit Notifier(const Settings& settings);

@@ -25,14 +25,13 @@ due AS MATERIALIZED (
     ORDER BY l.run_at LIMIT $4::bigint FOR UPDATE SKIP LOCKED) d)
 UPDATE {s}.live SET state = 0 WHERE ctid = ANY (ARRAY(SELECT tid FROM due)))"};
 
-// How rows are claimed. The lateral subqueries walk the claim index of one queue after the other, in the request's
-// order, and lock row by row. The outer LIMIT stops them, so no more rows are locked than claimed and the backlog is
-// not read.
+// Claims rows. The lateral subqueries walk the claim index of one queue after the other, in the request's order, and
+// lock row by row. The outer LIMIT stops them, so no more rows are locked than claimed, and the backlog is not read.
 //
-// Why ctid is right: FOR UPDATE returns the newest version of each row and locks it, so its ctid cannot change before
-// this transaction ends. If that version is newer than the statement's snapshot (another transaction changed the row
-// between snapshot and lock, and the row still qualifies), the outer UPDATE does not see it: the row stays ready for
-// the next claim, and the answer says that more is due. No row is updated that was not locked and checked, and none
+// Updating by ctid is safe: FOR UPDATE returns the newest version of each row and locks it, so its ctid cannot change
+// before this transaction ends. If that version is newer than the statement's snapshot (another transaction changed the
+// row between snapshot and lock, and the row still qualifies), the outer UPDATE does not see it: the row stays ready
+// for the next claim, and the answer says that more is due. No row is updated that was not locked and checked, and none
 // twice.
 //
 // The inputs of one reply are bounded by bytes ($9): `light` is the part of `fresh`, in order, that begins before the
@@ -115,8 +114,8 @@ Names queue_names(const ClaimRequest& request) {
   return names;
 }
 
-// A row with its place in the request's order. Rows come back in the table's order.
-struct Placed {
+// A claimed row with its place in the request's order, by which rows are sorted: they come back in the table's order.
+struct PlacedClaim {
   std::size_t queue_place = 0;
   Time run_at{};
   Claim claim;
@@ -145,7 +144,7 @@ Call claim_call(const ClaimRequest& request, std::int64_t offset_us) {
 GroupReply read_claims(const Result& result, const ClaimRequest& request, Connection& connection, QueueIds& queues) {
   GroupReply group;
   ClaimReply& reply = group.reply;
-  std::vector<Placed> placed;
+  std::vector<PlacedClaim> placed;
   std::map<std::int32_t, std::pair<QueueRef, std::size_t>> places;
   for (int row = 0; row < result.rows(); ++row) {
     RowReader reader(result, row);
@@ -170,12 +169,12 @@ GroupReply read_claims(const Result& result, const ClaimRequest& request, Connec
     if (read.claim.deadline) { read.claim.deadline_in = *read.claim.deadline - now; }
     placed.push_back({.queue_place = place->second.second, .run_at = read.run_at, .claim = std::move(read.claim)});
   }
-  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+  std::sort(placed.begin(), placed.end(), [](const PlacedClaim& a, const PlacedClaim& b) {
     return std::tie(a.queue_place, b.claim.priority, a.run_at, a.claim.id) <
            std::tie(b.queue_place, a.claim.priority, b.run_at, b.claim.id);
   });
   reply.claims.reserve(placed.size());
-  for (Placed& one : placed) { reply.claims.push_back(std::move(one.claim)); }
+  for (PlacedClaim& one : placed) { reply.claims.push_back(std::move(one.claim)); }
   return group;
 }
 
@@ -190,8 +189,8 @@ namespace {
 
 using namespace model;
 
-// The request's queues, by place, that have a due execution which was lost before.
-constexpr Statement survey{"hapax_claim_survey", R"(
+// Finds the request's queues, by place, that have a due suspect (an execution that was lost before).
+constexpr Statement find_suspects{"hapax_claim_survey", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT u.place::int FROM t, unnest($2::text[], $3::text[]) WITH ORDINALITY u(ns, name, place)
 JOIN {s}.queues q ON q.ns = u.ns AND q.name = u.name AND NOT q.paused
@@ -201,7 +200,7 @@ WHERE EXISTS (SELECT FROM {s}.live l
                 AND ((cardinality($4::text[]) = 0 AND l.kind <> 1) OR l.task = ANY ($4::text[])))
 ORDER BY u.place)"};
 
-Call survey_call(const ClaimRequest& request, std::int64_t offset_us) {
+Call find_suspects_call(const ClaimRequest& request, std::int64_t offset_us) {
   Array spaces(Type::text), names(Type::text), tasks(Type::text);
   for (const QueueRef& queue : request.queues) {
     spaces.bytes(queue.namespace_name);
@@ -210,7 +209,7 @@ Call survey_call(const ClaimRequest& request, std::int64_t offset_us) {
   for (const std::string& task : request.tasks) { tasks.bytes(task); }
   Params params;
   params.int8(offset_us).array(std::move(spaces)).array(std::move(names)).array(std::move(tasks));
-  return {&survey, std::move(params)};
+  return {&find_suspects, std::move(params)};
 }
 
 class GroupedClaim {
@@ -256,7 +255,8 @@ class GroupedClaim {
   [[nodiscard]] int left() const { return request_.limit - static_cast<int>(reply_.claims.size()); }
 
   bool take_suspect() {
-    const std::vector<Call> calls{promote_call(request_, work_.offset_us), survey_call(request_, work_.offset_us)};
+    const std::vector<Call> calls{promote_call(request_, work_.offset_us),
+                                  find_suspects_call(request_, work_.offset_us)};
     const Result places = std::move(work_.connection.pipeline(calls).back());
     for (int row = 0; row < places.rows() && reply_.claims.empty(); ++row) {
       const QueueRef& queue = request_.queues[static_cast<std::size_t>(RowReader(places, row).int4() - 1)];

@@ -1,4 +1,5 @@
-// Claiming from queues without limits on one connection: two statements of a pipeline, and how to read their results.
+// Claims on one connection: from queues without limits by two statements of a pipeline, from queues with limits one by
+// one.
 #pragma once
 
 #include "model/execution.hpp"
@@ -15,7 +16,7 @@
 
 namespace hapax::store::postgres {
 
-// Makes due delayed executions ready. Costs one index probe per queue when nothing is due.
+// Makes delayed executions that are due ready. One index probe per queue when none is due.
 [[nodiscard]] Call promote_call(const model::ClaimRequest& request, std::int64_t offset_us);
 [[nodiscard]] Call claim_call(const model::ClaimRequest& request, std::int64_t offset_us);
 
@@ -29,7 +30,7 @@ struct GroupReply {
 [[nodiscard]] model::ClaimReply read_back_claims(Connection& connection, const model::ClaimRequest& request,
                                                  QueueIds& queues, std::int64_t offset_us);
 
-// LimitedQueues: the queues that have limits or limit keys, as far as this process has noticed. Any thread may use it.
+// LimitedQueues: the queues that, as far as this process knows, have limits or limit keys. Any thread may use it.
 //
 // The set is only a hint that saves a look-up: a claim that passes over a queue with limits reports it, and a claim
 // that finds a remembered queue without limits removes it.
@@ -58,25 +59,25 @@ class LimitedQueues {
   std::set<model::QueueRef> queues_;
 };
 
-// LookPositions: where the last search for parked keys of a queue ended, so that the next one continues there. Any
-// thread may use it.
-class LookPositions {
+// ParkedScanPositions: where the last scan of a queue's parked keys ended and the next one continues. Any thread may
+// use it.
+class ParkedScanPositions {
  public:
-  // (queue, limit key). The search over all queues is stored under queue 0.
+  // (queue, limit key). The scan over all queues is stored under queue 0.
   using Place = std::pair<std::int32_t, std::string>;
 
-  [[nodiscard]] Place get(std::int32_t look) const {
+  [[nodiscard]] Place get(std::int32_t queue) const {
     const std::lock_guard lock(mutex_);
-    const auto found = places_.find(look);
-    return found == places_.end() ? Place(look, "") : found->second;
+    const auto found = places_.find(queue);
+    return found == places_.end() ? Place(queue, "") : found->second;
   }
-  void set(std::int32_t look, const Place& place) {
+  void set(std::int32_t queue, const Place& place) {
     const std::lock_guard lock(mutex_);
-    places_.insert_or_assign(look, place);
+    places_.insert_or_assign(queue, place);
   }
-  void begin_anew(std::int32_t look) {
+  void begin_anew(std::int32_t queue) {
     const std::lock_guard lock(mutex_);
-    places_.erase(look);
+    places_.erase(queue);
   }
 
  private:
@@ -84,18 +85,16 @@ class LookPositions {
   std::map<std::int32_t, Place> places_;
 };
 
-// Claiming from one queue with limits or limit keys, in a transaction that locks the queue's row against other claims.
-// The rules are model::ClaimLimits; this file finds the rows and counts that the rules ask for.
 struct ClaimWork {
   Connection& connection;
   QueueIds& queues;
   LimitedQueues& limited;
-  LookPositions& looks;
+  ParkedScanPositions& looks;
   std::int64_t offset_us = 0;
 };
 
 // The part of a claim request that concerns one queue.
-struct QueueOrder {
+struct QueueClaim {
   model::QueueRef queue;
   int limit = 1;         // executions at most
   int idle = 1;          // executions that the session can start at once
@@ -110,22 +109,24 @@ struct QueueReply {
   std::optional<Duration> next_due;
 };
 
-// 3 round trips when something starts, 2 when the limits leave no room; 1 more with a rate per limit key, and 1 for
-// each further batch of candidates when some are parked. Passes over a queue whose row stays locked.
+// Claims from one queue with limits or limit keys, by the rules of model::ClaimLimits, in a transaction that locks the
+// queue's row against other claims. Passes over a queue whose row stays locked. 3 round trips when an execution starts,
+// 2 when the limits leave no room; 1 more with a rate per limit key, and 1 for each further batch of candidates when
+// some are parked.
 [[nodiscard]] QueueReply claim_limited(const ClaimWork& work, const model::ClaimRequest& request,
-                                       const QueueOrder& order);
+                                       const QueueClaim& order);
 
 // Marks executions that run in a queue which got limits less than a minute ago (live.held): claims that were in
 // progress then did not mark them.
 [[nodiscard]] Call mark_held_call(std::int32_t queue, std::int64_t offset_us);
 
-// A claim over queues of which some have limits: each queue with limits is claimed on its own, neighbouring queues
-// without limits together, in the request's order.
-
-// Round trips: 1 for each group of neighbouring queues without limits, and those of claim_limited() for each queue with
-// limits. When a session that may run a suspect claims from several groups, 1 more comes first, to find suspects
-// (executions that were lost before) in any queue, as they go first. Each part is a transaction of its own: what the
-// earlier parts claimed stays the session's also when a later one fails.
+// Claims from queues of which some have limits, in the request's order: from each queue with limits alone, from
+// neighbouring queues without limits together. Each part is a transaction of its own, so that the claims of the earlier
+// parts stay the session's even if a later part fails.
+//
+// Round trips: 1 for each group of queues without limits, and those of claim_limited() for each queue with limits. If
+// the session may run a suspect (an execution that was lost before) and there are several groups, 1 more comes first:
+// suspects of any queue are claimed before other executions.
 [[nodiscard]] model::ClaimReply claim_in_groups(const ClaimWork& work, const model::ClaimRequest& request);
 
 }  // namespace hapax::store::postgres

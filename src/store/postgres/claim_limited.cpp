@@ -15,8 +15,8 @@ namespace {
 
 using namespace model;
 
-// How many batches of candidates one claim reads when all it got were parked. The rest is left to the next claim.
-constexpr int looks_per_claim = 8;
+// How many batches of candidates one claim reads while it parks all of them. The next claim reads on.
+constexpr int candidate_batches_max = 8;
 
 constexpr Statement mark_held{"hapax_mark_held", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
@@ -26,9 +26,9 @@ unmarked AS MATERIALIZED (
     AND l.state = 1 AND l.queue_id = $2::int AND l.held IS NULL FOR UPDATE SKIP LOCKED)
 UPDATE {s}.live SET held = true WHERE id = ANY (ARRAY(SELECT id FROM unmarked)) AND state + 0 = 1)"};
 
-// Counts only what the limits need. Runs after the statement that locks the queue, so that it sees everything that
-// earlier claims took.
-constexpr Statement load{"hapax_limited_load", R"(
+// Counts only those executions that the queue's limits refer to. Runs after the statement that locks the queue, so that
+// it sees all earlier claims.
+constexpr Statement queue_load{"hapax_limited_load", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT t.now, q.limited, NOT q.paused AND EXISTS (SELECT FROM {s}.sessions x WHERE x.id = $3::uuid), q.limits,
        CASE WHEN q.limits LIKE '%"concurrency"%' THEN (
@@ -78,12 +78,12 @@ INSERT INTO {s}.rates (queue_id, limit_key, arrival)
 SELECT $1::int, u.limit_key, u.arrival FROM unnest($2::text[], $3::bigint[]) u(limit_key, arrival)
 ON CONFLICT (queue_id, limit_key) DO UPDATE SET arrival = excluded.arrival)"};
 
-const Statement& fresh_line() {
+const Statement& fresh_candidates() {
   static const Statement& statement = made_statement("hapax_limited_fresh", fill(candidates_text, {{"{lost}", "= 0"}}));
   return statement;
 }
 
-const Statement& suspect_line() {
+const Statement& suspect_candidates() {
   static const Statement& statement =
       made_statement("hapax_limited_suspects", fill(candidates_text, {{"{lost}", "> 0"}}));
   return statement;
@@ -122,10 +122,10 @@ Candidate read_candidate(const Result& result, int row) {
   return candidate;
 }
 
-// The claim of one queue, in progress.
+// Claims from one queue, in one transaction. Used once, by one thread.
 class LimitedClaim {
  public:
-  LimitedClaim(const ClaimWork& work, const ClaimRequest& request, const QueueOrder& order, std::int32_t queue)
+  LimitedClaim(const ClaimWork& work, const ClaimRequest& request, const QueueClaim& order, std::int32_t queue)
       : work_(work), request_(request), order_(order), queue_(queue) {}
 
   QueueReply run() {
@@ -140,11 +140,11 @@ class LimitedClaim {
  private:
   struct Key {
     KeyLoad load;
-    std::optional<int> parked_weight;  // smallest weight of the parked executions seen whose turn it is
+    std::optional<int> parked_weight;  // smallest weight of the parked executions whose turn it is in the key
     bool has_started = false;
   };
 
-  // False when the claim can take nothing here.
+  // False when no execution of the queue may start.
   bool lock_and_load() {
     pending_.push_back(TransactionGuard::begin_call());
     pending_.push_back(lock_queues_call({queue_}));
@@ -154,7 +154,7 @@ class LimitedClaim {
     pending_.push_back(promote_call(only, work_.offset_us));
     Params params;
     params.int8(work_.offset_us).int4(queue_).uuid(request_.session).array(task_array(request_));
-    pending_.push_back({&load, std::move(params)});
+    pending_.push_back({&queue_load, std::move(params)});
     const std::vector<Result> results = send();
     RowReader reader(results.back(), 0);
     now_ = reader.time();
@@ -175,8 +175,8 @@ class LimitedClaim {
   void take() {
     reply_.suspects_due = has_suspects_;
     if (limits_.key_rate) { unpark_allowed(); }
-    if (order_.suspect && has_suspects_) { take_line(suspect_line(), 1); }
-    if (order_.fresh && started_ == 0) { take_line(fresh_line(), order_.limit); }
+    if (order_.suspect && has_suspects_) { claim_candidates(suspect_candidates(), 1); }
+    if (order_.fresh && started_ == 0) { claim_candidates(fresh_candidates(), order_.limit); }
     due_at_most(meter_->wait());
     put_arrivals();
     for (const auto& [name, key] : keys_) {
@@ -186,7 +186,7 @@ class LimitedClaim {
 
   // With a rate per limit key: unparks the keys whose rate allows a start now.
   void unpark_allowed() {
-    const LookPositions::Place from = work_.looks.get(queue_);
+    const ParkedScanPositions::Place from = work_.looks.get(queue_);
     pending_.push_back(parked_keys_call(from.first, from.second, queue_, work_.offset_us));
     const std::vector<ParkedKey> found = read_parked_keys(send().back());
     if (std::ssize(found) < limits::parked_keys_per_scan) {
@@ -207,13 +207,13 @@ class LimitedClaim {
   }
 
   // Offers due executions until enough have started, a limit of the queue is reached, or there are no more.
-  void take_line(const Statement& line, int most) {
+  void claim_candidates(const Statement& candidates, int most) {
     most = std::min(most, limits::claim_batch);
     int chunk = most;
-    for (int look = 0; look < looks_per_claim; ++look) {
+    for (int batch = 0; batch < candidate_batches_max; ++batch) {
       Params params;
       params.int8(work_.offset_us).int4(queue_).array(task_array(request_)).int8(chunk);
-      pending_.push_back({&line, std::move(params)});
+      pending_.push_back({&candidates, std::move(params)});
       const Result due = std::move(send().back());
       if (!offer(due, most) || due.rows() < chunk) { return; }
       chunk = limits::claim_batch;
@@ -221,11 +221,11 @@ class LimitedClaim {
     due_at_most(Duration{0});
   }
 
-  // False when no more can start.
+  // Offers the executions to the limits. False when no more may start.
   bool offer(const Result& due, int most) {
     std::vector<Uuid> starting, parking;
-    bool goes_on = true;
-    for (int row = 0; goes_on && row < due.rows(); ++row) {
+    bool may_start_more = true;
+    for (int row = 0; may_start_more && row < due.rows(); ++row) {
       const Candidate candidate = read_candidate(due, row);
       const ClaimLimits::Step step = offer(candidate);
       if (step == ClaimLimits::Step::park) {
@@ -237,7 +237,7 @@ class LimitedClaim {
       }
       const bool is_heavy = bytes_ >= limits::claim_bytes;
       if (is_heavy) { due_at_most(Duration{0}); }
-      goes_on = step != ClaimLimits::Step::stop && started_ < most && !is_heavy;
+      may_start_more = step != ClaimLimits::Step::stop && started_ < most && !is_heavy;
     }
     if (!starting.empty()) {
       Params params;
@@ -246,7 +246,7 @@ class LimitedClaim {
       pending_.push_back({&start_statement(), std::move(params)});
     }
     if (!parking.empty()) { pending_.push_back({&park, Params().array(uuid_array(parking))}); }
-    return goes_on;
+    return may_start_more;
   }
 
   ClaimLimits::Step offer(const Candidate& candidate) {
@@ -301,7 +301,7 @@ class LimitedClaim {
 
   const ClaimWork& work_;
   const ClaimRequest& request_;
-  const QueueOrder& order_;
+  const QueueClaim& order_;
   const std::int32_t queue_;
   Time now_{};
   QueueLimits limits_;
@@ -316,7 +316,7 @@ class LimitedClaim {
 
 }  // namespace
 
-QueueReply claim_limited(const ClaimWork& work, const ClaimRequest& request, const QueueOrder& order) {
+QueueReply claim_limited(const ClaimWork& work, const ClaimRequest& request, const QueueClaim& order) {
   const std::optional<std::int32_t> queue = work.queues.find(work.connection, order.queue);
   if (!queue) { return {.is_limited = false}; }
   try {

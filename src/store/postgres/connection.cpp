@@ -15,9 +15,9 @@ namespace hapax::store::postgres {
 
 namespace {
 
-constexpr Duration connect_timeout_most = std::chrono::hours(1);
+constexpr Duration connect_timeout_max = std::chrono::hours(1);
 
-// See Planning. JIT is off, as the disabled paths' fictitious costs would enable it.
+// Planning::hot. JIT is off: disabled plan types get huge costs, which would turn it on.
 constexpr const char* hot_options =
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
     " -c enable_bitmapscan=off -c enable_sort=off -c jit=off -c default_transaction_isolation=read\\ committed"
@@ -51,8 +51,8 @@ Connection::~Connection() {
   if (owned_) { PQfinish(connection_); }
 }
 
-// A pooler that knows no startup options refuses the planner's. So a host that refuses a connection with them is tried
-// without. If that works they are tried once more: a server that was starting up takes them this time, a pooler never
+// A pooler may refuse a connection because of the planner's startup options, so a host that refuses them is tried
+// without. If that works, they are tried once more: a server that was only starting up accepts them now, a pooler never
 // does.
 void Connection::connect(Planning planning) {
   std::string trouble;
@@ -61,12 +61,12 @@ void Connection::connect(Planning planning) {
     host_ = (first + tried) % hosts_->size();
     const ConnectionOptions& options = hosts_->at(host_);
     bool timed_out = false;
-    std::string why = connect_to(options, planning, host_time(options), timed_out);
+    std::string why = connect_to(options, planning, host_timeout(options), timed_out);
     if (!why.empty() && !timed_out && planning == Planning::hot &&
-        connect_to(options, Planning::plain, host_time(options), timed_out).empty()) {
-      why = connect_to(options, planning, host_time(options), timed_out);
+        connect_to(options, Planning::plain, host_timeout(options), timed_out).empty()) {
+      why = connect_to(options, planning, host_timeout(options), timed_out);
       if (!why.empty() && !timed_out) {
-        why = connect_to(options, Planning::plain, host_time(options), timed_out);
+        why = connect_to(options, Planning::plain, host_timeout(options), timed_out);
         prepares_ = !why.empty();
         if (!prepares_) { settings_.learned->unprepared.store(true); }
       }
@@ -86,12 +86,12 @@ void Connection::connect(Planning planning) {
 
 // The URL's connect_timeout (seconds), or up to 3 s for each of several hosts. Less when the server has just left a
 // call without an answer.
-Duration Connection::host_time(const ConnectionOptions& options) const {
-  Duration time = hosts_->size() > 1 ? std::min<Duration>(host_timeout_usual, settings_.connect_timeout)
+Duration Connection::host_timeout(const ConnectionOptions& options) const {
+  Duration time = hosts_->size() > 1 ? std::min<Duration>(host_timeout_default, settings_.connect_timeout)
                                      : settings_.connect_timeout;
   for (const auto& [name, value] : options) {
     const long seconds = name == "connect_timeout" ? std::strtol(value.c_str(), nullptr, 10) : 0;
-    if (seconds > 0) { time = std::min<Duration>(std::chrono::seconds(seconds), connect_timeout_most); }
+    if (seconds > 0) { time = std::min<Duration>(std::chrono::seconds(seconds), connect_timeout_max); }
   }
   return settings_.learned->unanswering.load() ? std::min(time, settings_.read_back_time()) : time;
 }
@@ -100,7 +100,7 @@ std::string Connection::look_at_timeline() {
   static constexpr const char* timeline =
       "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END";
   try {
-    const AnswerLimit limit(*this, host_time(hosts_->at(host_)));
+    const AnswerLimit limit(*this, host_timeout(hosts_->at(host_)));
     const Result result = command(timeline);
     const unsigned long number = std::strtoul(PQgetvalue(result.get(), 0, 0), nullptr, 16);
     const bool current = number == 0 || hosts_->is_current(static_cast<std::uint32_t>(number));
@@ -180,7 +180,7 @@ void Connection::fail(const std::string& what) {
 
 void Connection::fail_silent(const std::string& what) {
   broken_ = true;
-  // A borrowed connection says nothing about the store's own connections.
+  // A failure of a borrowed connection says nothing about the hosts of the store's own connections.
   if (hosts_ != nullptr) {
     settings_.learned->unanswering.store(true);
     hosts_->hung(host_);
@@ -209,7 +209,7 @@ void Connection::flush() {
 
 Result Connection::next_result() {
   while (PQisBusy(connection_) != 0) {
-    const bool is_there = spins_ && spin_wait_.look(PQsocket(connection_));
+    const bool is_there = spins_ && spin_wait_.poll_briefly(PQsocket(connection_));
     if (!is_there && !wait_socket(POLLIN, answer_limit())) { fail_silent("no answer from the server"); }
     if (PQconsumeInput(connection_) == 0) { fail(one_line(PQerrorMessage(connection_))); }
   }
@@ -226,9 +226,11 @@ void Connection::check(const Result& result) {
     fail(message);
   }
   SqlError error(state, message);
-  // A session keeps the read-only default that it began with, and a standby stays one. Only a new connection may write.
+  // A session keeps the read-only default that it began with, and a standby stays a standby. Only a new connection can
+  // write.
   if (error.is_read_only()) { broken_ = true; }
-  // A pooler gives this connection sessions in which others prepared statements. From now on nothing is prepared.
+  // A pooler shares sessions between clients, so statements prepared on one are missing or taken. From now on nothing
+  // is prepared.
   if (error.is_mixed_up_statement() && owned_ && prepares_) {
     settings_.learned->unprepared.store(true);
     broken_ = true;
@@ -318,8 +320,8 @@ std::vector<Result> Connection::pipeline(std::span<const Call> calls, const char
   return run_steps(steps, before_commit);
 }
 
-// A transaction of the store's own states its durability in the same round trip: before all else, but after a BEGIN,
-// which could not set the isolation level after a query.
+// A transaction of the store's own states its durability in the same round trip, before its other statements but after
+// a BEGIN, which can set the isolation level only before the first query.
 std::vector<Result> Connection::run_steps(std::span<const Step> own_steps, const char* before_commit) {
   static const Params no_params;
   std::vector<Step> steps(own_steps.begin(), own_steps.end());

@@ -44,8 +44,7 @@ class Connection {
   // All calls in one round trip under one Sync, and so in one transaction that is committed at the end, unless one is
   // open. Throws the first failed call's error; then no call has taken effect. `before_commit` names a fault point.
   std::vector<Result> pipeline(std::span<const Call> calls, const char* before_commit = nullptr);
-  // pipeline() of one call whose caller does nothing else meanwhile: polls for the answer before it sleeps
-  // (spin_wait.hpp).
+  // pipeline() of one call that polls for the answer before it sleeps (spin_wait.hpp).
   Result call_and_spin(const Call& call, const char* before_commit);
   // Begins a transaction that states its durability: 1 round trip.
   void begin();
@@ -70,7 +69,7 @@ class Connection {
   // Sends all that is buffered. Reads meanwhile, so that client and server never wait for each other.
   void flush();
   [[noreturn]] void fail(const std::string& what);
-  // Where a test may break the connection.
+  // base::fault_point; a fault breaks the connection.
   void fault_point(const char* name);
 
   // While an AnswerLimit lives, the connection waits this long for an answer: longer for COPY, sweeps, clean-up and
@@ -92,12 +91,12 @@ class Connection {
 
  private:
   void connect(Planning planning);
-  // Returns what went wrong, or an empty string once connected.
+  // Returns the error, or an empty string once connected.
   std::string connect_to(const ConnectionOptions& options, Planning planning, Duration at_most, bool& timed_out);
   // Returns why the server may not be used: the server is a primary over which another one was promoted. Empty
   // otherwise. 1 round trip.
   [[nodiscard]] std::string look_at_timeline();
-  [[nodiscard]] Duration host_time(const ConnectionOptions& options) const;
+  [[nodiscard]] Duration host_timeout(const ConnectionOptions& options) const;
   [[nodiscard]] std::chrono::milliseconds answer_limit() const;
   // Fails because no answer came in time.
   [[noreturn]] void fail_silent(const std::string& what);
@@ -172,7 +171,7 @@ class TransactionGuard {
     connection_.command("COMMIT");
     done_ = true;
   }
-  // Records that commit_call() was the last call of a pipeline that succeeded.
+  // Called after a successful pipeline whose last call was commit_call().
   void committed() { done_ = true; }
 
   [[nodiscard]] static Call begin_call() {

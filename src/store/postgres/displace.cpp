@@ -23,7 +23,7 @@ FROM unnest($2::bytea[], $3::uuid[], $4::int[], $5::bytea[], $6::bigint[], $7::b
        u(identity, execution, run, fingerprint, dedup_window, throttle, queue_id, name)
 WHERE i.identity = u.identity)"};
 
-// Overtaken holders run on, but end as cancelled instead of becoming pending again.
+// Marks overtaken holders, which run on but end as cancelled instead of becoming pending again.
 constexpr Statement overtake_statement{"hapax_overtake", R"(
 UPDATE {s}.live SET cancel_error = $2::text WHERE id = ANY ($1::uuid[]) AND cancel_error IS NULL)"};
 
@@ -45,7 +45,7 @@ void end_holders(const AdmissionWork& work, const std::vector<Displacement>& dis
     work.freed.add_ended(work.connection.query(*call.statement, call.params));
     close_children(work.connection, ended, work.offset_us, work.freed);
     for (const Displacement& one : displacements) {
-      if (one.terminated) { note_terminated(work.connection, *one.terminated, *one.by, work.offset_us); }
+      if (one.terminated) { audit_terminated(work.connection, *one.terminated, *one.by, work.offset_us); }
     }
   }
   if (!overtaken.empty()) {

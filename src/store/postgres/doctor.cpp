@@ -80,9 +80,11 @@ void check_rows(Connection& connection, std::int64_t offset_us, std::vector<Find
   const std::int64_t overdue =
       number(connection, "SELECT count(*) FROM {s}.activities WHERE next_due < {now} + $1::bigint - 60000000",
              Params().int8(offset_us));
-  findings.push_back(
-      finding(overdue > 0 ? Finding::Level::warning : Finding::Level::ok, "overdue activities", std::to_string(overdue),
-              overdue > 0 ? "they were due a minute ago or longer and nobody ticks; start a worker or a server" : ""));
+  findings.push_back(finding(
+      overdue > 0 ? Finding::Level::warning : Finding::Level::ok, "overdue activities", std::to_string(overdue),
+      overdue > 0
+          ? "they were due a minute ago or longer, but no process starts their ticks; start a worker or a server"
+          : ""));
   const std::int64_t passed = number(connection, "SELECT count(*) FROM {s}.live WHERE deadline < {now} + $1::bigint",
                                      Params().int8(offset_us - overdue_patience.count()));
   const std::int64_t alive = number(
@@ -91,12 +93,12 @@ void check_rows(Connection& connection, std::int64_t offset_us, std::vector<Find
   const std::int64_t stray = number(connection, "SELECT count(*) FROM (SELECT FROM {s}.history_default LIMIT 10000) x");
   findings.push_back(finding(stray >= 10000 ? Finding::Level::note : Finding::Level::ok, "history_default",
                              std::to_string(stray) + " rows",
-                             stray >= 10000 ? "days without a partition of their own; run hapax cleanup" : ""));
+                             stray >= 10000 ? "rows of days without a partition; run hapax cleanup" : ""));
   constexpr std::int64_t day_us = 86'400'000'000;
   const int past = past_partitions(connection, offset_us - day_us);
-  findings.push_back(finding(past > 0 ? Finding::Level::warning : Finding::Level::ok, "expired partitions",
-                             std::to_string(past),
-                             past > 0 ? "nobody drops them; run hapax cleanup as the owner of the schema" : ""));
+  findings.push_back(
+      finding(past > 0 ? Finding::Level::warning : Finding::Level::ok, "expired partitions", std::to_string(past),
+              past > 0 ? "no process has dropped them; run hapax cleanup as the owner of the schema" : ""));
 }
 
 void check_connections(Connection& connection, std::vector<Finding>& findings) {
@@ -118,11 +120,11 @@ std::vector<Finding> PostgresStore::doctor() {
     const bool old = PQserverVersion(connection.native()) < 140000;
     findings.push_back(finding(old ? Finding::Level::problem : Finding::Level::ok, "server", "PostgreSQL " + version,
                                old ? "PostgreSQL 14 or newer is needed" : ""));
-    findings.push_back(
-        finding(Finding::Level::ok, "schema", settings_.schema + ", version " + std::to_string(schema_version(connection))));
+    findings.push_back(finding(Finding::Level::ok, "schema",
+                               settings_.schema + ", version " + std::to_string(schema_version(connection))));
     if (settings_.prepared && !settings_.prepares()) {
       findings.push_back(finding(Finding::Level::warning, "pooler",
-                                 "prepared statements get mixed up, so hapax goes on without them",
+                                 "it mixes up prepared statements, so hapax no longer prepares any",
                                  "add prepared=off to the store's URL, and listen_url for wake-ups"));
     }
     check_durability(connection, findings);

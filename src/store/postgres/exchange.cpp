@@ -19,7 +19,7 @@ constexpr int side_by_side = 128;
 constexpr Statement holdings_statement{"hapax_session_holdings", R"(
 SELECT count(*), coalesce(max(lost), 0)::bigint FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
-// How long a failed assumption about outcomes lasts, and how long waiters are looked for after one was met.
+// How long the store assumes less about outcomes after an assumption has failed, or after an outcome had waiters.
 constexpr std::chrono::minutes fast_path_left_for{1};
 
 bool goes_by_steps(const Finish& finish, bool with_entries) {
@@ -31,9 +31,8 @@ bool goes_by_steps(const Finish& finish, bool with_entries) {
 
 }  // namespace
 
-// Outcomes whose turns start or continue something are finished first, in a transaction of their own. When the rest
-// fails and is repeated, these are not repeated: a run that now waits may be claimed by another session by then, under
-// the next fence.
+// Outcomes whose turns start executions or a next run are finished first, in a transaction of their own. If the rest
+// fails, only the rest is repeated: by then another session may have claimed a finished run under the next fence.
 Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Finish> finishes,
                                       const ClaimRequest* claim, Stepped& stepped, bool& maybe_committed) {
   std::vector<std::size_t> places;
@@ -64,10 +63,10 @@ Exchange PostgresStore::exchange_once(Connection& connection, std::span<const Fi
   return exchange;
 }
 
-// Outcomes, promotion of due executions and the next claim in one pipeline: 1 round trip, 1 commit, 1 to 5 statements.
-// 1 or 2 more round trips for finishes that did not find their execution running, 1 for limit keys that they freed, and
-// those of claim_in_groups() when queues with limits are claimed, whose claim follows the commit of the outcomes, and when
-// outcomes that the fast path passed over woke a workflow.
+// Writes outcomes, promotes due executions and claims, in one pipeline: 1 round trip, 1 commit, 1 to 5 statements. More
+// round trips: 1 or 2 for finishes that did not find their execution running, 1 for limit keys that were freed. Queues
+// with limits are claimed after the commit of the outcomes, and so is a queue in which an outcome that the fast path
+// passed over woke a workflow: the round trips of claim_in_groups().
 Exchange PostgresStore::exchange_plain(Connection& connection, std::span<const Finish> finishes,
                                        const ClaimRequest* claim, bool& maybe_committed) {
   Exchange exchange;
@@ -161,7 +160,7 @@ void PostgresStore::add_names(Connection& connection, const std::set<std::int32_
   for (const std::int32_t queue : queues) { names.insert(queue_ids_.name(connection, queue)); }
 }
 
-// Claims more, from some of the queues: those with limits that LimitedQueues did not know yet, and those in which the
+// Claims more from these queues: queues with limits that LimitedQueues did not know yet, and queues in which the
 // outcomes woke a workflow after the claim.
 void PostgresStore::claim_more(Connection& connection, const ClaimRequest& claim, const std::vector<QueueRef>& queues,
                                ClaimReply& reply) {
@@ -189,7 +188,7 @@ ClaimWork PostgresStore::claim_work(Connection& connection) {
       .connection = connection, .queues = queue_ids_, .limited = limited_, .looks = looks_, .offset_us = offset_us()};
 }
 
-// 1 round trip. Two simultaneous claims of one session may both find that it holds nothing, and then a suspect may run
+// 1 round trip. Two simultaneous claims of one session may both find that it holds nothing; then a suspect may run
 // beside another execution. So a worker should not send two claims at once.
 std::optional<ClaimRequest> PostgresStore::with_holdings(const ClaimRequest& claim) {
   return read([&](Connection& connection) -> std::optional<ClaimRequest> {
@@ -248,7 +247,7 @@ Exchange PostgresStore::exchange_together(std::span<const Finish> finishes, cons
       return exchange_once(*lease, finishes, claim, stepped, maybe_committed);
     } catch (const SqlError& error) {
       if (error.is_unique_violation() && !stepped.all) {
-        // A turn's position is taken. Nothing was kept. The repetition by steps finds out which turn it is.
+        // A turn's position is taken, and nothing was kept. The repetition goes by steps, which find the turn.
         stepped.all = true;
         continue;
       }

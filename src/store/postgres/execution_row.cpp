@@ -245,7 +245,7 @@ constexpr std::array table{
         .moves = true,
         .retried = true,
         .read = to_execution<&Execution::identity_key>},
-    // As given, in a claim. A whole execution has the one in force, which follows from its identity or id.
+    // A claim has the stored key. A whole execution has the key in force, which may be derived from its identity or id.
     Column{.name = "effect_key",
            .put = [](Array& to, const NewRow& row) { to.optional_bytes(row.item->effect_key); },
            .is_usual = [](const NewExecution& item) { return !item.effect_key; },

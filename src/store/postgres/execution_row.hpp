@@ -1,7 +1,7 @@
 // The columns of `live` and `history`: the one table from which statements make their columns, parameters and reads.
 //
-// A new column is a new row here. It goes with the general insert and with COPY, and `is_usual` keeps executions that
-// need it from the inserts that do not have it.
+// A new column is a new row here. The general insert and COPY then write it, and `is_usual` keeps executions that need
+// it from the inserts that lack it.
 #pragma once
 
 #include "model/execution.hpp"
@@ -43,18 +43,18 @@ struct Column {
   Type type = Type::text;
   // Adds the value of a request. Null: the statement computes the value, or the column is not of `live`.
   void (*put)(Array& to, const NewRow& row) = nullptr;
-  unsigned inserts = Insert::general | Insert::copy | Insert::copy_keyed;  // which take it as a parameter
-  bool varies = false;                                                     // among the rows of insert_new_identities()
-  bool takes = false;                                                      // of the identity\'s own row
+  unsigned inserts = Insert::general | Insert::copy | Insert::copy_keyed;  // the inserts with a parameter for it
+  bool varies = false;  // the rows of insert_new_identities() have different values
+  bool takes = false;   // the identity's own row has the value too
   // Whether an insert that lacks the column may take the request. Null: always.
   bool (*is_usual)(const model::NewExecution& item) = nullptr;
   // The value in the general insert, whose rows have the parameters and `due`, `now` and `born`. Empty: the parameter.
   std::string_view value = {};
   // For COPY, instead of `put`.
   void (*copy)(Array& to, const NewRow& row, std::int64_t now) = nullptr;
-  bool replaced = false;                                     // by a debounced request
-  bool moves = false;                                        // to history, unchanged
-  bool retried = false;                                      // from history to the new run, unchanged
+  bool replaced = false;                                     // a debounced request replaces the holder's value
+  bool moves = false;                                        // the end of the execution copies it to history
+  bool retried = false;                                      // a retry copies it from history to the new run
   void (*claim)(RowReader& reader, ClaimRow& to) = nullptr;  // null: a worker does not need it
   // The column of a whole execution in `live l` and in `history h`. Empty: the table's own.
   std::string_view live = {}, history = {};

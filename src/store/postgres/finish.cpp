@@ -18,12 +18,12 @@ namespace {
 using namespace model;
 
 // One statement deletes a row, found by id and fence, and writes it to history, so at any commit an execution is in
-// exactly one of the two. A row with a cancel_error ends instead of becoming pending again: its cancellation was
-// requested, or a newer request overtook it. The canceller's reason stands, with the worker's detail inserted where
-// cancel_error ends with an empty one (a quote inside JSON text has a backslash before it); of a workflow, or without a
-// reason, the worker's error stands. Left joins, as an attached transaction may have a snapshot older than its queue.
-// Retention is model::kept: 7 days (workflows 30) unless the queue says otherwise, and 10 minutes for a stub where the
-// retention is 0.
+// exactly one of the two tables. A row with a cancel_error ends instead of becoming pending again: its cancellation was
+// requested, or a newer request overtook it. Its error is cancel_error, with the worker's detail in place of the empty
+// detail at its end (a quote inside JSON text has a backslash before it). A workflow, or a row without cancel_error,
+// keeps the worker's error. The joins are left joins, as an attached transaction may have a snapshot older than its
+// queue. Retention is model::kept: 7 days (workflows 30) unless the queue says otherwise, and 10 minutes for a stub
+// where the retention is 0.
 constexpr std::string_view end_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -56,8 +56,8 @@ constexpr std::string_view queue_expiry =
     "coalesce(nullif(coalesce(q.failed_retention_us, nullif(k.retention, 0), 604800000000), 0), 600000000) END";
 constexpr std::string_view queue_stub = "g.status = 2 AND q.retention_us = 0";
 
-// end_text for executions that plainly complete. Rows with waiters or a limit key are not found. The answer is NULL when all
-// ended, else the ids of those that did.
+// end_text for executions that complete, without waiters and limit key: other rows are not found. The answer is NULL
+// when all have ended, else the ids of the ended ones.
 constexpr std::string_view complete_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 gone AS (
@@ -86,8 +86,8 @@ constexpr std::string_view told_text = R"(, told AS MATERIALIZED (
   FROM gone g CROSS JOIN LATERAL unnest(g.waiters, g.waiter_positions) w(waiter, position)
   WHERE g.waiters IS NOT NULL AND g.continued_as IS NULL GROUP BY w.waiter),)";
 
-// `was` is the row as it ran, because RETURNING shows only the new values. The fence is the same, so the session is the
-// one that ran it. With `+ 0` the planner finds rows by id instead of scanning all running rows.
+// RETURNING shows only new values, so `was` has the row as it ran. Its fence is the same, so its session is the one
+// that ran it. With `+ 0` the planner finds rows by id instead of scanning all running rows.
 constexpr std::string_view wait_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 back AS (
@@ -140,9 +140,8 @@ std::string with_entries(std::string_view text, const std::string& entries) {
               {{"{entries}", entries}, {"{moved}", names(&Column::moves)}, {"{g.moved}", names(&Column::moves, "g.")}});
 }
 
-// `tells`: the CTEs after `told` cost every ending a fifth more, although they find nothing to do unless there is a
-// waiter. So there is a statement without them, which does not find executions with waiters. `keeps`: some
-// records say themselves how long they are kept.
+// `tells`: with the CTEs that send events to waiters, which make every ending a fifth dearer even without waiters. The
+// statement without them does not find executions with waiters. `keeps`: some records have a retention of their own.
 std::string end_sql(bool tells, bool appends, bool keeps) {
   const int next = tells ? 12 : 10;
   const std::string entries = appends ? ", kept AS (" + append_sql(keeps ? next + 2 : next, "gone") + ")\n" : "";

@@ -45,13 +45,15 @@ struct EndingBatch {
 // sorted, so that locks are taken in order.
 [[nodiscard]] Call end_call(const std::vector<Ending>& endings, std::int64_t offset_us, EndingBatch batch = {});
 
-// One statement for executions that all complete, each running under its fence, without waiters and without a limit
-// key, as most do. Sends no events. Returns NULL when all ended, else the ids of those that did; the others are different.
+// One statement for executions that all complete, each running under its fence, without waiters and limit key, as most
+// do. Sends no events. Returns NULL when all have ended, else the ids of the ended ones; for the others an assumption
+// is wrong.
 [[nodiscard]] Call complete_all_call(const std::vector<Ending>& endings, std::int64_t offset_us, EntryArrays entries);
 
-// Whether end_guard_call() can end it: a guard that completes with a retention of its own.
+// Whether the finish completes a guard with a retention of its own, as end_guard_call() requires.
 [[nodiscard]] bool is_plain_guard_end(const model::Finish& finish);
-// One statement of plain values, with the columns of end_call(). An execution with waiters is not found.
+// Ends one guard by a statement without arrays, which returns the columns of end_call(). A guard with waiters is not
+// found.
 [[nodiscard]] Call end_guard_call(const model::Finish& finish, std::int64_t offset_us);
 
 enum class BackInLine : std::int16_t {
@@ -105,8 +107,8 @@ struct Pause {
 // unless TurnSteps found it before and the finish was barred. Whatever the entries start was admitted before.
 class FinishBatch {
  public:
-  // Which special cases the batch is assumed not to have. The cheaper statements do not find executions for which the
-  // assumption is wrong: verdicts() ends these.
+  // The special cases that the batch is assumed not to have. Cheaper statements do not find the executions for which
+  // the assumption is wrong; verdicts() ends these.
   enum class FastPath : std::uint8_t {
     none,           // no assumption: waiters get their events
     nobody_waits,   // no execution has a waiter
@@ -132,7 +134,8 @@ class FinishBatch {
   [[nodiscard]] const FreedKeys& freed() const { return freed_; }
   // Queues in which a waiting workflow became due.
   [[nodiscard]] const std::set<std::int32_t>& woken() const { return woken_; }
-  // Whether verdicts() has ended executions whose end woke a queue: a claim of the same pipeline came too early for it.
+  // Whether verdicts() has ended executions whose end woke a workflow: a claim in the same pipeline came too early for
+  // it.
   [[nodiscard]] bool woke_late() const { return woke_late_; }
 
  private:

@@ -25,7 +25,7 @@ bool goes_on(FinishKind kind) {
   return kind == FinishKind::retry || kind == FinishKind::snoozed || kind == FinishKind::released;
 }
 
-// Whether it completes and its queue's retention applies, which is never so for a guard.
+// Whether the execution completes and has its queue's retention, as all but guards have.
 bool completes(const Finish& finish) { return finish.kind == FinishKind::completed && !finish.keep; }
 
 std::optional<Status> final_status(FinishKind kind) {
@@ -94,7 +94,7 @@ FinishBatch::FinishBatch(std::span<const Finish> finishes, std::int64_t offset_u
   order_.reserve(finishes.size());
   index_.reserve(finishes.size());
   for (std::size_t i = 0; i < finishes.size(); ++i) {
-    // A second finish of the same execution in a batch is settled after the first, as a repeated one.
+    // A second finish of the same execution in a batch is treated as a repetition, after the first.
     if (index_.emplace(finishes[i].id, i).second) { order_.push_back(i); }
   }
   std::sort(order_.begin(), order_.end(),
@@ -126,8 +126,8 @@ std::vector<Call> FinishBatch::calls() {
       add_entries(of_pauses);
       continue;
     }
-    // Finishes that go on are among the endings too, because that statement ends those whose cancellation was
-    // requested.
+    // A finish that makes its execution pending again is among the endings too: if the cancellation was requested, that
+    // statement ends the execution.
     endings.push_back(ending_of(finish));
     add_entries(ending.entries);
     if (goes_on(finish.kind)) {

@@ -1,5 +1,5 @@
-// Guarded calls. A single one begins and ends with one statement of plain values each: arrays, and columns that only
-// other executions need, would cost the server more than the rows.
+// Guarded calls. A single guard begins with one statement and ends with one, both without arrays and without columns
+// that only other executions need: these would cost the server more than the rows.
 #include "base/plain_path.hpp"
 #include "model/labels.hpp"
 #include "model/retention.hpp"
@@ -133,8 +133,8 @@ const Statement& ended_statement() {
   return statement;
 }
 
-// The same for records that are kept for ever, which are in no day partition: that halves the cost. With `+ 0` the
-// record is found by its id instead of among all records that never expire.
+// ended_text for records that are kept for ever, which are in no day partition, at half the cost. With `+ 0` the record
+// is found by its id instead of among all records that never expire.
 const Statement& lasting_statement() {
   static const Statement& statement = made_statement(
       "hapax_guard_lasting",
@@ -213,8 +213,8 @@ Guard read_guard(RowReader& reader) {
 
 }  // namespace
 
-// 1 round trip for a guard that has ended or was never begun. 2 for one in progress, and for one that expires when the
-// records before it were kept for ever.
+// 1 round trip for a guard that has ended or was never begun; 2 for a guard in progress, and for a record that expires
+// when the records read before were kept for ever.
 std::optional<Guard> PostgresStore::guard(const base::Digest& identity) {
   std::optional<Guard> guard = read([&](Connection& connection) -> std::optional<Guard> {
     const Params params = Params().int8(offset_us()).digest(identity);

@@ -9,10 +9,10 @@ namespace {
 using namespace model;
 
 // A live holder is not looked for in history: l.id IS NULL stops the probe of the partitions. Identities that this very
-// transaction inserted are skipped. A batch goes by steps as a whole for a holder that must be displaced, for a free
-// identity, and for an identity held by the requested id itself (a repeated request). Then the statement deletes what
-// the transaction inserted for the others ($7 are the ids of all requests): nobody has seen these rows. An error would
-// undo them too, but the server would log it.
+// transaction inserted are skipped. A batch must be admitted by steps as a whole if one holder must be displaced, one
+// identity is free, or one identity is held by the requested id itself (a repeated request). Then the statement deletes
+// what the transaction inserted for the others ($7 are the ids of all requests): no other transaction has seen these
+// rows. An error would undo them too, but the server would log it.
 constexpr std::string_view ask_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 found AS MATERIALIZED (
@@ -55,7 +55,7 @@ SELECT id, CASE state WHEN 1 THEN 1 ELSE 0 END::smallint, fence, run, created_at
        CASE WHEN kind = 2 AND attempt_timeout IS NOT NULL AND state = 1 THEN session END
 FROM {s}.live WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE)"};
 
-// Finds also records that have expired and are not swept yet. Every row has the time, and there is at least one row.
+// Also finds records that have expired and are not swept yet. Every row has the time, and there is at least one row.
 constexpr Statement finished_holders{"hapax_finished_holders", R"(
 SELECT t.now, CASE WHEN cardinality($3::uuid[]) > 0 THEN
          ARRAY(SELECT s.id FROM {s}.sessions s WHERE s.id = ANY ($3::uuid[]) AND s.expires_at > t.now) END,
@@ -80,7 +80,7 @@ constexpr std::string_view abandoned_text =
 
 std::string with_abandoned(std::string_view text) { return fill(text, {{"{abandoned}", abandoned_text}}); }
 
-const Statement& ask_statement() {
+const Statement& ask_holders_statement() {
   static const Statement& statement =
       made_statement("hapax_ask_holders", fill(with_abandoned(ask_text), {{"{is another's}", another_text}}));
   return statement;
@@ -170,7 +170,7 @@ Call ask_holders(const std::vector<HolderQuestion>& questions, const std::vector
   Params params;
   params.int8(offset_us).arrays({&identities, &asking, &terminates, &reuses, &throttles});
   params.array(uuid_array(inserted));
-  return {&ask_statement(), std::move(params)};
+  return {&ask_holders_statement(), std::move(params)};
 }
 
 std::optional<HeldIdentities> read_holders(const Result& result) {
@@ -241,7 +241,7 @@ std::optional<Holding> find_holding(Connection& connection, const base::Digest& 
   if (result.rows() == 0) { return std::nullopt; }
   RowReader reader(result, 0);
   const Time now = reader.time();
-  reader.skip();  // the identity itself
+  reader.skip();  // identity
   const IdentityRow row = read_identity(reader);
   std::optional<LiveHolder> live;
   std::optional<EndedHolder> ended;

@@ -21,10 +21,10 @@ using HeldIdentities = std::map<base::Digest, Held>;
 
 struct HolderQuestion {
   base::Digest identity;
-  Uuid asking;                       // the requested execution's id: a row that points to it is the request's own
-  bool terminates = false;           // the request would end or replace a live holder
-  bool reuses = false;               // the request would start a new run after a completed holder
-  std::optional<Duration> throttle;  // answered by any holder created within this period, and by no other
+  Uuid asking;              // the requested execution's id: a row that points to it belongs to the request itself
+  bool terminates = false;  // the request would end or replace a live holder
+  bool reuses = false;      // the request would start a new run after a completed holder
+  std::optional<Duration> throttle;  // a holder created within this period is the answer, no other is
 };
 
 // One read of all identities that other executions hold, in a pipeline after the insert. When a holder would have to be
@@ -40,8 +40,8 @@ struct LockedHolders {
   std::map<Uuid, model::LiveHolder> live;  // holders, and requested ids that exist already
 };
 
-// Everything about the holders, under locks that keep it so until the transaction ends: identities by hash, then live
-// rows by id, then history. Three round trips. `asking` are requested ids, which an earlier try may have admitted.
+// Reads the holders under locks that keep them unchanged until the transaction ends: identities by hash, then live rows
+// by id, then history. Three round trips. `asking` are requested ids, which an earlier try may have admitted.
 [[nodiscard]] LockedHolders lock_holders(Connection& connection, const std::vector<base::Digest>& identities,
                                          const std::vector<Uuid>& asking, std::int64_t offset_us);
 
@@ -49,10 +49,10 @@ struct LockedHolders {
 [[nodiscard]] std::optional<model::Holding> find_holding(Connection& connection, const base::Digest& identity,
                                                          std::int64_t offset_us);
 
-// The identities that have the names a batch asks for (IdentityClaim::name, decision 58).
-
-// Read once, in the transaction that admits the batch. A name that another transaction takes meanwhile makes the insert
-// fail with a unique violation, after which the batch is admitted again.
+// NameOwners: the identities that have the names a batch asks for (IdentityClaim::name, decision 58).
+//
+// Read once, in the transaction that admits the batch. If another transaction takes one of the names meanwhile, the
+// insert fails with a unique violation and the batch is admitted again. One thread.
 class NameOwners {
  public:
   // 1 round trip if an item has a name, else none.

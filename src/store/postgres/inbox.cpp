@@ -10,7 +10,7 @@ using namespace model;
 
 // A row that this statement has deleted is neither locked nor updated: it ends here and needs no event. The count of
 // `locked` forces the locks to be taken before the first update.
-constexpr std::string_view telling = R"(
+constexpr std::string_view events_part = R"(
 locked AS MATERIALIZED (
   SELECT l.id FROM {s}.live l
   WHERE l.id = ANY (ARRAY(SELECT execution FROM told UNION ALL
@@ -32,7 +32,7 @@ noted AS (
   CROSS JOIN LATERAL unnest(w.kinds, w.names, w.positions, w.children, w.statuses, w.data, w.errors, w.keys)
     WITH ORDINALITY e(kind, name, position, child, status, data, error, key, nth)))";
 
-constexpr std::string_view tell_head = R"(
+constexpr std::string_view events_head = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 told AS MATERIALIZED (
   SELECT u.execution, count(*) AS many, array_agg(u.kind ORDER BY u.place) AS kinds, array_agg(NULL::text) AS names,
@@ -43,7 +43,7 @@ told AS MATERIALIZED (
          WITH ORDINALITY u(execution, kind, position, child, status, data, error, place)
   GROUP BY u.execution),)";
 
-constexpr std::string_view send_head = R"(
+constexpr std::string_view signals_head = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 item AS MATERIALIZED (
   SELECT u.* FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::text[]) WITH ORDINALITY u(execution, name, data, key, place)
@@ -57,23 +57,23 @@ told AS MATERIALIZED (
          array_agg(u.key ORDER BY u.place) AS keys
   FROM item u GROUP BY u.execution),)";
 
-std::string whole(std::string_view head) {
+std::string events_query(std::string_view head) {
   return std::string(head) + events_sql("'{}'::uuid[]") + "\nSELECT id, queue_id, due FROM woken";
 }
 
-const Statement& tell_statement() {
-  static const Statement& statement = made_statement("hapax_tell", whole(tell_head));
+const Statement& send_events_statement() {
+  static const Statement& statement = made_statement("hapax_tell", events_query(events_head));
   return statement;
 }
 
-const Statement& send_statement() {
-  static const Statement& statement = made_statement("hapax_send", whole(send_head));
+const Statement& send_signals_statement() {
+  static const Statement& statement = made_statement("hapax_send", events_query(signals_head));
   return statement;
 }
 
 }  // namespace
 
-std::string events_sql(std::string_view later) { return fill(telling, {{"{later}", later}}); }
+std::string events_sql(std::string_view later) { return fill(events_part, {{"{later}", later}}); }
 
 Call events_call(const std::vector<Event>& events, std::int64_t offset_us) {
   Array executions(Type::uuid), kinds(Type::int2), positions(Type::int4), children(Type::uuid), statuses(Type::int2);
@@ -89,7 +89,7 @@ Call events_call(const std::vector<Event>& events, std::int64_t offset_us) {
   }
   Params params;
   params.int8(offset_us).arrays({&executions, &kinds, &positions, &children, &statuses, &data, &errors});
-  return {&tell_statement(), std::move(params)};
+  return {&send_events_statement(), std::move(params)};
 }
 
 void read_woken(const Result& result, std::set<std::int32_t>& woken) {
@@ -100,9 +100,9 @@ void read_woken(const Result& result, std::set<std::int32_t>& woken) {
   }
 }
 
-Call send_call(const std::vector<Sending>& signals, std::int64_t offset_us) {
+Call send_signals_call(const std::vector<SignalToSend>& signals, std::int64_t offset_us) {
   Array executions(Type::uuid), names(Type::text), data(Type::bytea), keys(Type::text);
-  for (const Sending& one : signals) {
+  for (const SignalToSend& one : signals) {
     executions.uuid(one.execution);
     names.bytes(one.signal->name);
     data.bytes(one.signal->data);
@@ -110,7 +110,7 @@ Call send_call(const std::vector<Sending>& signals, std::int64_t offset_us) {
   }
   Params params;
   params.int8(offset_us).arrays({&executions, &names, &data, &keys});
-  return {&send_statement(), std::move(params)};
+  return {&send_signals_statement(), std::move(params)};
 }
 
 }  // namespace hapax::store::postgres

@@ -1,4 +1,4 @@
-// Events for workflows: how every sender raises the inbox of a live row.
+// Sending events to workflows: every sender raises the inbox of a live row by the SQL of this file.
 //
 // One statement, or part of one, raises the inbox of each receiving row, makes the row due if it waits, and writes the
 // events under the numbers that this gives. Rows are locked by id. Executions that are not live receive nothing.
@@ -28,7 +28,7 @@ namespace hapax::store::postgres {
 void read_woken(const Result& result, std::set<std::int32_t>& woken);
 
 // A signal to send. The key is that of events.signal_key, never empty.
-struct Sending {
+struct SignalToSend {
   Uuid execution;
   const model::Signal* signal = nullptr;
   std::string key;
@@ -36,6 +36,6 @@ struct Sending {
 
 // Sends live workflows the signals whose key they do not have yet. Keys are distinct within each workflow. Returns (id,
 // queue, due).
-[[nodiscard]] Call send_call(const std::vector<Sending>& signals, std::int64_t offset_us);
+[[nodiscard]] Call send_signals_call(const std::vector<SignalToSend>& signals, std::int64_t offset_us);
 
 }  // namespace hapax::store::postgres

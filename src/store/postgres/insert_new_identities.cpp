@@ -50,8 +50,7 @@ constexpr const char* plain_rows = "t, q, unnest({arrays}) u({all}) WHERE {goes}
 
 constexpr const char* or_named_text = " OR EXISTS (SELECT FROM {s}.identities i WHERE i.name = ANY ({names}[]))";
 
-// Like free_part in admit_many.cpp, for the one queue and the one session. Each condition is one probe of a partial
-// index.
+// free_part of admit_many.cpp for one queue and one session. Each condition is one probe of a partial index.
 constexpr const char* free_column = R"(,
        NOT q.paused AND NOT q.limited
          AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.queue_id = q.id AND l.state = 0 AND l.lost = 0)

@@ -174,7 +174,7 @@ std::vector<JournalEntry> PostgresStore::journal_read(const Uuid& execution) {
 namespace {
 
 // A live execution is not looked for in history.
-constexpr std::string_view asked = R"(
+constexpr std::string_view history_request = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 asked AS MATERIALIZED (
   SELECT u.place, u.execution, u.start FROM unnest($2::int[], $3::uuid[], $4::bigint[]) u(place, execution, start)
@@ -198,13 +198,13 @@ ORDER BY a.place, e.number)";
 
 const Statement& entries_statement() {
   static const Statement& statement =
-      made_statement("hapax_history_entries", std::string(asked) + std::string(entries_tail));
+      made_statement("hapax_history_entries", std::string(history_request) + std::string(entries_tail));
   return statement;
 }
 
 const Statement& events_statement() {
   static const Statement& statement =
-      made_statement("hapax_history_events", std::string(asked) + std::string(events_tail));
+      made_statement("hapax_history_events", std::string(history_request) + std::string(events_tail));
   return statement;
 }
 

@@ -10,8 +10,8 @@ namespace hapax::store::postgres {
 
 namespace {
 
-// Writes inside the transaction that is open on a connection, whose owner commits or rolls back. Sends no statement
-// that may fail because of what other transactions did, as a failure would abort this one.
+// Writes in the transaction that is open on a connection; the connection's owner commits or rolls back. Sends no
+// statement that another transaction's writes could make fail, as a failure would abort this transaction. One thread.
 class AttachedTransaction final : public Transaction {
   template <class Work>
   auto guarded(const Work& work) {
@@ -120,8 +120,8 @@ class AttachedTransaction final : public Transaction {
     return {.connection = connection, .queues = store_.queue_ids(), .offset_us = store_.offset_us(), .freed = freed};
   }
 
-  // Queues are created and marked on another connection, so that their ids hold whether this transaction commits or
-  // not. That connection is not from the pool when this one is, because a pool user must not wait for a second
+  // Creates and marks queues on another connection, so that their ids are valid whether this transaction commits or
+  // not. If this connection is from the pool, the other one is not: a user of the pool must not wait for a second
   // connection.
   void ensure_queues(const Items& items) {
     if (store_.queue_ids().unknown(items).empty() && store_.queue_ids().unkeyed(items).empty()) { return; }
@@ -130,8 +130,8 @@ class AttachedTransaction final : public Transaction {
       return;
     }
     try {
-      Connection aside(store_.settings(), store_.settings().hosts, Planning::plain);
-      store_.ensure_queues(aside, items);
+      Connection other_connection(store_.settings(), store_.settings().hosts, Planning::plain);
+      store_.ensure_queues(other_connection, items);
     } catch (const SqlError& error) {
       throw_mapped(error, store_.settings().location);
     } catch (const ConnectionBroken& broken) { throw StoreUnavailable(broken.what()); }
@@ -145,7 +145,7 @@ class AttachedTransaction final : public Transaction {
   }
 
   // Unparks without the queue's lock, which would block every claim of the queue while the caller's transaction is
-  // open. So this may miss what a claim parks at the same time, which is left to the sweep.
+  // open. An execution that a claim parks at the same time may stay parked until the sweep.
   void unpark(Connection& connection, const FreedKeys& freed) {
     if (freed.empty()) { return; }
     const Call call = unpark_unlocked_call(freed, store_.offset_us());
@@ -158,7 +158,7 @@ class AttachedTransaction final : public Transaction {
     }
   }
 
-  // After an error the server refuses everything but a rollback, also the commit.
+  // Makes the caller's COMMIT fail: after an error the server only rolls back.
   void abort_transaction() {
     try {
       Connection connection(store_.settings(), native_);
@@ -173,15 +173,15 @@ class AttachedTransaction final : public Transaction {
   std::optional<std::string> stale_;
 };
 
-class LentScope {
+class LendingScope {
  public:
-  LentScope(const PostgresStore* store, PGconn* connection) : connection_(connection) {
+  LendingScope(const PostgresStore* store, PGconn* connection) : connection_(connection) {
     PostgresStore::lending = store;
     PQsetnonblocking(connection_, 0);
   }
-  LentScope(const LentScope&) = delete;
-  LentScope& operator=(const LentScope&) = delete;
-  ~LentScope() {
+  LendingScope(const LendingScope&) = delete;
+  LendingScope& operator=(const LendingScope&) = delete;
+  ~LendingScope() {
     PQsetnonblocking(connection_, 1);
     PostgresStore::lending = nullptr;
   }
@@ -192,16 +192,16 @@ class LentScope {
 
 }  // namespace
 
-// BEGIN, what the caller does, COMMIT: 2 round trips and the caller's. The connection plans as the server's settings
-// say, because the caller's own statements run on it. The connection returns to the pool, so the caller must leave its
-// session settings as they were.
+// 2 round trips, and those of the caller's function. The connection plans by the server's settings, because the
+// caller's own statements run on it. The connection returns to the pool, so the caller must leave its session settings
+// unchanged.
 void PostgresStore::transaction(const std::function<void(Transaction&)>& fn) {
   check_not_lending();
   try {
     const Pool::Lease lease = pool_.acquire(Planning::plain);
     TransactionGuard guard(*lease);
     {
-      const LentScope lent(this, lease->native());
+      const LendingScope lent(this, lease->native());
       AttachedTransaction tx(*this, lease->native(), AttachedTransaction::Owner::pool);
       fn(tx);
       tx.check_committable();

@@ -13,7 +13,7 @@
 
 namespace hapax::store::postgres {
 
-// An item to insert, and what is known of its identity.
+// An item to insert, with the state of its identity.
 struct NewRow {
   const model::NewExecution* item = nullptr;
   int run = 1;
@@ -48,7 +48,7 @@ class InsertParams {
   // `which` is for insert_new_identities(), whose rows share the columns that do not vary.
   explicit InsertParams(unsigned insert, std::initializer_list<const Column*> further = {}, int first = 2,
                         Which which = Which::all);
-  // Only the columns for which `is` is set, of the general insert.
+  // The columns of the general insert for which `is` is set.
   InsertParams(bool Column::*is, std::initializer_list<const Column*> further, int first);
 
   // "PREFIXname, PREFIXname": of the columns alone, or of the inputs too.

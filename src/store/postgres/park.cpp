@@ -13,9 +13,8 @@ namespace {
 constexpr Statement lock_queues{"hapax_queues_lock", R"(
 SELECT id FROM {s}.queues WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE)"};
 
-// Rows are locked only once they are chosen, so nothing is written to the others. A row that another transaction has
-// locked is left to the sweep. `state + 0` keeps the planner from reading all parked rows, which seem few while the
-// table is empty.
+// Only chosen rows are locked, so no other row is written. A row that another transaction has locked is left to the
+// sweep. `state + 0` keeps the planner from reading all parked rows, which seem few while the table is empty.
 constexpr std::string_view unpark_text = R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now),
 freed AS MATERIALIZED (
@@ -206,7 +205,7 @@ void PostgresStore::unpark(Connection& connection, const FreedKeys& freed) {
 // already claimable.
 void PostgresStore::unpark_stranded(Connection& connection) {
   constexpr std::int32_t all_queues = 0;
-  const LookPositions::Place from = looks_.get(all_queues);
+  const ParkedScanPositions::Place from = looks_.get(all_queues);
   const Call look = parked_keys_call(from.first, from.second, std::numeric_limits<std::int32_t>::max(), offset_us());
   const std::vector<ParkedKey> found = read_parked_keys(connection.query(*look.statement, look.params));
   if (std::ssize(found) < limits::parked_keys_per_scan) {

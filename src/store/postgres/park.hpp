@@ -1,9 +1,9 @@
 // Parked executions (model/claim_limits.hpp) and how they become claimable again.
 //
-// Whatever frees a limit key (an ending, a release, a move) is committed first. Then parked executions of that key are
-// searched for under the lock of the queue's row, which claims hold while they count and park. So either the claim saw
-// the key free, or the search comes after the claim and sees what it parked. If a process dies in between, the sweep
-// requeues them.
+// A transaction that frees a limit key (by an ending, a release, a move) commits first. Then parked executions of that
+// key are searched for under the lock of the queue's row, which claims hold while they count and park. So either the
+// claim saw the key free, or the search comes after the claim and sees the executions that it parked. If a process dies
+// between the two, the sweep unparks them.
 //
 // A transaction that has a queue's row locked never waits for rows of `live` (SKIP LOCKED throughout), so a transaction
 // that has such rows locked may wait for the queue's row.
@@ -20,7 +20,7 @@
 
 namespace hapax::store::postgres {
 
-// Limit keys under which something was freed.
+// Limit keys whose executions have ended or left their workers, so that parked ones may start.
 class FreedKeys {
  public:
   struct Freed {

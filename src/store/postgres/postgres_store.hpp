@@ -131,7 +131,7 @@ class PostgresStore final : public Store {
     return run(Planning::hot, work);
   }
 
-  // run() for work that stores nothing a caller sent.
+  // run() for work that stores no value of a caller's.
   template <class Work>
   auto read(Planning planning, const Work& work) {
     return run(planning, work, Doing::reading);
@@ -177,8 +177,8 @@ class PostgresStore final : public Store {
   std::unordered_map<Uuid, Admission> read_back_until_known(const Items& items, std::optional<int> lost_backend);
   std::vector<Admission> admit_patiently(const Items& items);
   Exchange exchange_together(std::span<const Finish> finishes, const ClaimRequest* claim);
-  // Outcomes that are finished by steps (finish_by_steps). With `all`, every outcome that has journal entries is one.
-  // `verdicts` holds the results so far, by place in the batch.
+  // Outcomes that are finished by steps (finish_by_steps). With `all`, every outcome with journal entries is finished
+  // so. `verdicts` has the verdicts so far, by place in the batch.
   struct Stepped {
     bool all = false;
     std::map<std::size_t, FinishVerdict> verdicts;
@@ -200,12 +200,12 @@ class PostgresStore final : public Store {
   std::vector<ActivityReply> change_once(Connection& connection, std::span<const ActivityChange> changes,
                                          std::optional<SentChange>& sent);
   bool was_committed(const SentChange& sent);
-  // Which special cases a batch of outcomes is assumed not to have (FinishBatch::FastPath), which selects its statement.
-  // After a failed assumption the store assumes less for 1 min.
+  // The special cases that the next batch of outcomes is assumed not to have. For 1 min after a failed assumption the
+  // store assumes less.
   [[nodiscard]] FinishBatch::FastPath fast_path() const;
   void leave_fast_path();
   void look_for_waiters();
-  // Whether admissions ask about holders at once. True for 10 s after an admission met a holder.
+  // Whether admissions look for holders first. True for 10 s after an admission has met a holder.
   [[nodiscard]] bool expects_holders() const;
   void expect_holders();
   void add_names(Connection& connection, const std::set<std::int32_t>& queues, std::set<QueueRef>& names);
@@ -226,7 +226,7 @@ class PostgresStore final : public Store {
   std::counting_semaphore<> lone_turns_{2};
   QueueIds queue_ids_;
   LimitedQueues limited_;
-  LookPositions looks_;
+  ParkedScanPositions looks_;
   SetAside set_aside_;
   std::atomic<std::int64_t> waiters_until_ = 0;  // steady_seconds()
   std::atomic<std::int64_t> mixed_until_ = 0;

@@ -11,7 +11,7 @@ namespace {
 using model::QueueRef;
 
 // The insert waits for rows that another transaction is creating; the next call's second SELECT reads them.
-constexpr Statement create{"hapax_queues_create", R"(
+constexpr Statement create_queues{"hapax_queues_create", R"(
 WITH wanted AS MATERIALIZED (SELECT DISTINCT ns, name FROM unnest($1::text[], $2::text[]) u(ns, name)),
 made AS (
   INSERT INTO {s}.queues (ns, name)
@@ -53,7 +53,7 @@ void QueueIds::ensure(Connection& connection, const std::vector<QueueRef>& queue
       }
     }
     if (all_known) { return; }
-    const Result result = connection.query(create, Params().array(std::move(spaces)).array(std::move(names)));
+    const Result result = connection.query(create_queues, Params().array(std::move(spaces)).array(std::move(names)));
     for (RowReader reader : result) {
       QueueRef queue;
       queue.namespace_name = reader.bytes();

@@ -60,8 +60,8 @@ FROM q CROSS JOIN t LEFT JOIN going g ON g.queue_id = q.id LEFT JOIN dead d ON d
 LEFT JOIN stats s ON s.queue_id = q.id ORDER BY q.name)";
 
 // Executions with ordered keys, key by key and by sequence, whatever their state; with $3 also workflows that have
-// begun. The result says which of them could be locked: after one that could not, another transaction has the key for
-// the moment.
+// begun. The result says which could be locked. After one that could not, the key's later executions are left alone, as
+// another transaction is using the key.
 constexpr Statement ordered_statement{"hapax_queue_ordered", R"(
 WITH RECURSIVE key AS (
   (SELECT l.limit_key FROM {s}.live l
@@ -88,8 +88,8 @@ locked AS MATERIALIZED (
 SELECT f.id, f.limit_key, k.id IS NOT NULL FROM first f LEFT JOIN locked k ON k.id = f.id
 ORDER BY f.limit_key, f.sequence)"};
 
-// All other pending executions, due ones first. An execution that a claimer has locked is about to run and is passed
-// over.
+// All other pending executions, due ones first. Passes over an execution that a claim has locked, as it is about to
+// run.
 constexpr Statement pending_statement{"hapax_queue_pending", R"(
 WITH ready AS MATERIALIZED (
   SELECT id, limit_key FROM {s}.live
@@ -138,20 +138,20 @@ struct Pending {
   std::optional<std::string> limit_key;
 };
 
-// The purpose for which executions are locked. A purge leaves out workflows that have begun and passes over locked
-// rows. In a move, an execution behind a locked one of the same key must not overtake it.
-enum class For : std::uint8_t { purge, move };
+// A purge leaves out workflows that have begun, and passes over locked rows. In a move, an execution must not overtake
+// a locked one of the same key.
+enum class LockPurpose : std::uint8_t { purge, move };
 
-std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, int limit, For what) {
+std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, int limit, LockPurpose what) {
   const Result result =
-      connection.query(ordered_statement, Params().int4(queue).int8(limit).boolean(what == For::move));
+      connection.query(ordered_statement, Params().int4(queue).int8(limit).boolean(what == LockPurpose::move));
   std::vector<Pending> ordered;
   std::string ended_key;
   for (RowReader reader : result) {
     Pending one{.id = reader.uuid(), .limit_key = std::nullopt};
     std::string key = reader.bytes();
     const bool locked = reader.boolean();
-    if (!locked && what == For::move) { ended_key = key; }
+    if (!locked && what == LockPurpose::move) { ended_key = key; }
     if (!locked || key == ended_key) { continue; }
     one.limit_key = std::move(key);
     ordered.push_back(std::move(one));
@@ -160,11 +160,12 @@ std::vector<Pending> lock_ordered(Connection& connection, std::int32_t queue, in
 }
 
 // 2 round trips, 1 when executions with ordered keys fill the limit.
-std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit, For what) {
+std::vector<Pending> lock_pending(Connection& connection, std::int32_t queue, int limit, LockPurpose what) {
   std::vector<Pending> pending = lock_ordered(connection, queue, limit, what);
   const std::int64_t left = limit - std::ssize(pending);
   if (left <= 0) { return pending; }
-  const Result result = connection.query(pending_statement, Params().int4(queue).int8(left).boolean(what == For::move));
+  const Result result =
+      connection.query(pending_statement, Params().int4(queue).int8(left).boolean(what == LockPurpose::move));
   for (RowReader reader : result) {
     const Uuid id = reader.uuid();
     pending.push_back({.id = id, .limit_key = reader.optional_bytes()});
@@ -300,7 +301,7 @@ int PostgresStore::purge(const QueueRef& queue, int limit, const Actor& by) {
     FreedKeys freed;
     TransactionGuard guard(connection);
     std::vector<Ending> endings;
-    for (const Pending& pending : lock_pending(connection, *id, limit, For::purge)) {
+    for (const Pending& pending : lock_pending(connection, *id, limit, LockPurpose::purge)) {
       endings.push_back({.id = pending.id, .status = Status::cancelled, .error = error});
     }
     if (!endings.empty()) {
@@ -335,7 +336,7 @@ int PostgresStore::move(const QueueRef& from, const QueueRef& to, int limit, con
     {
       TransactionGuard guard(connection);
       Array ids(Type::uuid), with_key(Type::boolean);
-      const std::vector<Pending> moving = lock_pending(connection, *source, limit, For::move);
+      const std::vector<Pending> moving = lock_pending(connection, *source, limit, LockPurpose::move);
       if (!moving.empty()) { check_leaving(connection, from, moving); }
       for (const Pending& pending : moving) {
         ids.uuid(pending.id);

@@ -54,7 +54,7 @@ void replace(const AdmissionWork& work, const std::vector<Replacement>& replacem
   for (RowReader reader : replaced) {
     const std::int32_t queue = reader.int4();
     const std::optional<std::string> key = reader.optional_bytes();
-    // The holder may have been the one execution of its key that was not parked.
+    // Another execution of the key may now become claimable in its place.
     if (key && !decode_limit_key(*key).ordered) { work.freed.add(queue, *key); }
   }
 }

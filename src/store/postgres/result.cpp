@@ -117,14 +117,14 @@ void throw_mapped(const SqlError& error, const std::string& location, Doing doin
     throw SchemaMismatch(message + "; the schema is missing or older than this build: run hapax migrate");
   }
   if (state == "55P03" || error.is_transient() || state == "57014") { throw StoreBusy(message); }
-  // Stored text is valid, so this error is about a parameter, even in a statement that only reads.
+  // Stored text is valid, so an invalid text was a parameter, even in a statement that only reads.
   if (state == "22021" || state == "22P05") {
     throw InvalidArgument("text", "the database can't store it: " + std::string(error.what()));
   }
   const bool is_about_data =
       state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0");
   if (is_about_data && doing == Doing::reading) {
-    throw StoreUnavailable(message + " (SQLSTATE " + state + ", of what is stored; hapax doctor says more)");
+    throw StoreUnavailable(message + " (SQLSTATE " + state + ", about stored data; hapax doctor says more)");
   }
   // The request itself is at fault: a repetition would be refused too.
   if (is_about_data) { throw InvalidArgument("request", "the database refused it: " + std::string(error.what())); }

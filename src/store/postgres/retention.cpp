@@ -54,7 +54,7 @@ WHERE i.inhparent = format('%I.history', $2::text)::regclass AND c.relname ~ '^h
   AND extract(epoch FROM to_date(substr(c.relname, 9), 'YYYYMMDD') + 1) * 1000000 <= {now} + $1::bigint
 ORDER BY c.relname LIMIT 30)";
 
-// Waiting for a lock on history blocks every later finish, so the wait is at most 50 ms. False when the lock was not
+// A wait for a lock on history blocks every later finish, so the wait is at most 50 ms. False when the lock was not
 // free.
 bool under_short_lock(Connection& connection, const std::string& sql) {
   connection.command("BEGIN; SET LOCAL lock_timeout = '50ms'");
@@ -87,8 +87,8 @@ void make_partition(Connection& connection, const Day& day) {
 
 // Deletes at most `limit` rows of `table` whose execution is in the partition. Rows are locked before they are deleted
 // by ctid: an identity that an admission takes over meanwhile has another row version by then, and is not deleted.
-std::int64_t delete_hanging(Connection& connection, const std::string& table, const std::string& match,
-                            const std::string& partition, int limit) {
+std::int64_t delete_dependents(Connection& connection, const std::string& table, const std::string& match,
+                               const std::string& partition, int limit) {
   const std::string sql =
       connection.sql("DELETE FROM {s}." + table + " WHERE ctid = ANY (ARRAY(SELECT x.ctid FROM {s}." + table +
                      " x JOIN {s}." + partition + " p ON " + match + " LIMIT $1 FOR UPDATE OF x SKIP LOCKED))");
@@ -97,7 +97,7 @@ std::int64_t delete_hanging(Connection& connection, const std::string& table, co
 
 // Turns identities whose window is not over into tombstones (model::tombstone_until), which no longer depend on the
 // partition.
-std::int64_t bury(Connection& connection, const std::string& partition, std::int64_t offset_us, int limit) {
+std::int64_t make_tombstones(Connection& connection, const std::string& partition, std::int64_t offset_us, int limit) {
   const std::string sql = connection.sql(
       "WITH due AS MATERIALIZED (SELECT x.ctid AS tid, p.id, p.run, p.created_at, p.finished_at, p.status, p.queue_id"
       " FROM {s}.identities x JOIN {s}." +
@@ -111,7 +111,8 @@ std::int64_t bury(Connection& connection, const std::string& partition, std::int
   return connection.query_text(sql, Params().int8(limit).int8(offset_us)).affected();
 }
 
-// False while another transaction has one of them locked: its window would be lost with the partition.
+// Whether no identity refers to the partition any more. An identity that another transaction had locked is still there;
+// its window would be lost with the partition.
 bool has_no_identities(Connection& connection, const std::string& partition) {
   const Result left = connection.query_text(
       connection.sql("SELECT EXISTS (SELECT FROM {s}.identities x JOIN {s}." + partition +
@@ -122,7 +123,7 @@ bool has_no_identities(Connection& connection, const std::string& partition) {
 
 void drop_partition(Connection& connection, const std::string& name, std::int64_t offset_us, int limit,
                     Dropped& dropped) {
-  if (bury(connection, name, offset_us, limit) >= limit) {
+  if (make_tombstones(connection, name, offset_us, limit) >= limit) {
     dropped.more = true;
     return;
   }
@@ -130,11 +131,11 @@ void drop_partition(Connection& connection, const std::string& name, std::int64_
       "x.identity = p.identity AND x.execution = p.id AND x.hold_until IS NULL"
       " AND (x.hold_for IS NULL OR p.finished_at + x.hold_for <= {now} + " +
       std::to_string(offset_us) + ")");
-  const std::int64_t hanging = delete_hanging(connection, "identities", passed, name, limit) +
-                               delete_hanging(connection, "attempts", "x.execution = p.id", name, limit) +
-                               delete_hanging(connection, "journal", "x.execution = p.id", name, limit) +
-                               delete_hanging(connection, "events", "x.execution = p.id", name, limit);
-  if (hanging >= limit) {
+  const std::int64_t dependents = delete_dependents(connection, "identities", passed, name, limit) +
+                                  delete_dependents(connection, "attempts", "x.execution = p.id", name, limit) +
+                                  delete_dependents(connection, "journal", "x.execution = p.id", name, limit) +
+                                  delete_dependents(connection, "events", "x.execution = p.id", name, limit);
+  if (dependents >= limit) {
     dropped.more = true;
     return;
   }

@@ -22,7 +22,7 @@ ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, lease_us = excl
   worker = excluded.worker, host = excluded.host, build = excluded.build, queues = excluded.queues,
   tasks = excluded.tasks)"};
 
-constexpr Statement renew{"hapax_session_renew", R"(
+constexpr Statement renew_session{"hapax_session_renew", R"(
 UPDATE {s}.sessions SET expires_at = {now} + $1::bigint + CASE WHEN $3::bigint > 0 THEN $3::bigint ELSE lease_us END,
                        lease_us = CASE WHEN $3::bigint > 0 THEN $3::bigint ELSE lease_us END
 WHERE id = $2::uuid RETURNING id)"};
@@ -35,7 +35,7 @@ WHERE l.id = ANY (ARRAY[u.id]) AND l.fence = u.fence AND l.state + 0 = 1 AND l.s
 constexpr Statement running_statement{"hapax_session_running", R"(
 SELECT id, fence, claim_number, cancel_requested, kind = 2 FROM {s}.live WHERE session = $1::uuid AND state = 1)"};
 
-// Guards that the session no longer knows. The next caller takes them over.
+// Takes guards that the session no longer knows from it. The next caller takes them over.
 constexpr Statement abandon_statement{"hapax_abandon", R"(
 UPDATE {s}.live SET session = '00000000-0000-0000-0000-000000000000'
 WHERE id = ANY ($1::uuid[]) AND session = $2::uuid AND state = 1 AND kind = 2)"};
@@ -144,7 +144,7 @@ BeatReply PostgresStore::beat(const Beat& beat) {
   return run([&](Connection& connection) {
     BeatReply reply;
     std::vector<Call> calls;
-    calls.push_back({&renew, Params().int8(offset_us()).uuid(beat.session).int8(beat.lease.count())});
+    calls.push_back({&renew_session, Params().int8(offset_us()).uuid(beat.session).int8(beat.lease.count())});
     calls.push_back({&running_statement, Params().uuid(beat.session)});
     if (!beat.progress.empty()) { calls.push_back(progress_call(beat)); }
     if (!beat.counts.empty()) {

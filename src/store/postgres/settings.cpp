@@ -127,10 +127,10 @@ void take_pool(Settings& settings, const std::string& value) {
 
 void take_answer_timeout(Settings& settings, const std::string& value) {
   settings.answer_timeout = parse_duration(value, "answer_timeout");
-  if (settings.answer_timeout < answer_timeout_least || settings.answer_timeout > answer_timeout_most) {
+  if (settings.answer_timeout < answer_timeout_min || settings.answer_timeout > answer_timeout_max) {
     throw InvalidArgument("answer_timeout", "'" + base::printable(value) + "'; expected " +
-                                                format_duration(answer_timeout_least) + " to " +
-                                                format_duration(answer_timeout_most));
+                                                format_duration(answer_timeout_min) + " to " +
+                                                format_duration(answer_timeout_max));
   }
 }
 

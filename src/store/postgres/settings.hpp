@@ -33,7 +33,8 @@ class Hosts {
   void answered(std::size_t host) { first_.store(host, std::memory_order_relaxed); }
   // Reports that the host left a call without an answer. The next host is then tried first.
   void hung(std::size_t host);
-  // False for a server on an older timeline than one seen before: a primary over which another server was promoted.
+  // Whether the server's timeline is not older than one seen before. An old primary, over which another server was
+  // promoted, is not current.
   [[nodiscard]] bool is_current(std::uint32_t timeline);
 
  private:
@@ -44,13 +45,13 @@ class Hosts {
 
 // How long a call may take when its server does not answer: seven tenths for the answer, the rest for reading back on
 // another connection. COPY, sweeps, clean-up and migrations have limits of their own.
-inline constexpr Duration answer_timeout_usual = std::chrono::seconds(10);
-inline constexpr Duration answer_timeout_least = std::chrono::seconds(1);
-inline constexpr Duration answer_timeout_most = std::chrono::hours(1);
+inline constexpr Duration answer_timeout_default = std::chrono::seconds(10);
+inline constexpr Duration answer_timeout_min = std::chrono::seconds(1);
+inline constexpr Duration answer_timeout_max = std::chrono::hours(1);
 inline constexpr Duration long_answer = std::chrono::seconds(60);
 inline constexpr Duration migration_answer = std::chrono::hours(24);
 // Time limit for one of several hosts to accept a connection.
-inline constexpr Duration host_timeout_usual = std::chrono::seconds(3);
+inline constexpr Duration host_timeout_default = std::chrono::seconds(3);
 
 // Facts that a store's connections have learned about its server. Any thread may use it.
 struct Learned {
@@ -63,18 +64,19 @@ struct Settings {
   std::shared_ptr<Hosts> listen;  // from listen_url; may be null
   std::string schema = "hapax";
   std::string quoted_schema = "\"hapax\"";
-  bool awake = true;     // off: no thread polls before it sleeps
+  bool awake = true;     // off: no thread spins before it sleeps (spin_wait.hpp)
   bool prepared = true;  // off: unnamed statements, for poolers in transaction mode
   int pool = 16;         // connections at most, without listener and notifier
   std::string location;  // for messages: no password
   Duration connect_timeout = std::chrono::seconds(10);
-  Duration answer_timeout = answer_timeout_usual;
+  Duration answer_timeout = answer_timeout_default;
   std::shared_ptr<Learned> learned = std::make_shared<Learned>();
 
   [[nodiscard]] bool prepares() const { return prepared && !learned->unprepared.load(std::memory_order_relaxed); }
   [[nodiscard]] Duration read_back_time() const { return answer_timeout * 3 / 10; }
   [[nodiscard]] Duration answer_time() const { return hangs() ? read_back_time() : answer_timeout - read_back_time(); }
-  // How long to try for a connection to read back on: a server that is gone may be restarting, one that hangs does not.
+  // How long to try to get a connection for reading back. A server that is gone may be restarting; a server that hangs
+  // is not.
   [[nodiscard]] Duration read_back_patience() const {
     return hangs() ? std::min(connect_timeout, read_back_time()) : connect_timeout;
   }

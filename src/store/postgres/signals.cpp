@@ -13,7 +13,7 @@ namespace hapax::store::postgres {
 namespace {
 
 // The state of each receiver, read after the statement that sends: a signal is kept when its key is stored.
-constexpr Statement look{"hapax_signal_look", R"(
+constexpr Statement receiver_states{"hapax_signal_look", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT u.place, l.id IS NOT NULL, h.id IS NOT NULL, coalesce(l.kind, h.kind),
        coalesce(h.status, CASE l.state WHEN 1 THEN 1 ELSE 0 END)::smallint, h.continued_as, x.execution IS NOT NULL
@@ -25,34 +25,34 @@ LEFT JOIN LATERAL (
 LEFT JOIN {s}.events x ON x.execution = u.id AND x.signal_key = u.key AND x.signal_key IS NOT NULL)"};
 
 // Delivers the signals of one call to the runs that are live now.
-class Delivery {
+class SignalDelivery {
  public:
-  Delivery(std::span<const Signal> signals, const std::vector<std::string>& keys, std::int64_t offset_us)
+  SignalDelivery(std::span<const Signal> signals, const std::vector<std::string>& keys, std::int64_t offset_us)
       : offset_us_(offset_us), results_(signals.size()) {
     for (std::size_t i = 0; i < signals.size(); ++i) {
       results_[i].execution = signals[i].execution;
-      open_.push_back({.place = i, .sending = {signals[i].execution, &signals[i], keys[i]}});
+      undelivered_.push_back({.place = i, .sending = {signals[i].execution, &signals[i], keys[i]}});
     }
   }
 
-  [[nodiscard]] bool done() const { return open_.empty(); }
+  [[nodiscard]] bool done() const { return undelivered_.empty(); }
 
   [[nodiscard]] std::vector<Call> calls() const {
-    std::vector<Sending> sending;
+    std::vector<SignalToSend> sending;
     std::set<std::pair<Uuid, std::string>> seen;
     Array places(Type::int4), ids(Type::uuid), keys(Type::text);
     std::int32_t place = 0;
-    for (const Open& one : open_) {
+    for (const Undelivered& one : undelivered_) {
       places.int4(place++);
       ids.uuid(one.sending.execution);
       keys.bytes(one.sending.key);
       if (seen.emplace(one.sending.execution, one.sending.key).second) { sending.push_back(one.sending); }
     }
     std::vector<Call> calls;
-    calls.push_back(send_call(sending, offset_us_));
+    calls.push_back(send_signals_call(sending, offset_us_));
     Params params;
     params.int8(offset_us_).array(std::move(places)).array(std::move(ids)).array(std::move(keys));
-    calls.push_back({&look, std::move(params)});
+    calls.push_back({&receiver_states, std::move(params)});
     return calls;
   }
 
@@ -65,24 +65,24 @@ class Delivery {
       const std::int32_t queue = reader.int4();
       if (reader.boolean()) { due.emplace(id, queues.name(connection, queue)); }
     }
-    std::vector<Open> open;
+    std::vector<Undelivered> open;
     for (RowReader reader : results[1]) {
-      Open& one = open_[static_cast<std::size_t>(reader.int4())];
+      Undelivered& one = undelivered_[static_cast<std::size_t>(reader.int4())];
       if (!settle(one, reader, due)) { open.push_back(std::move(one)); }
     }
-    open_ = std::move(open);
+    undelivered_ = std::move(open);
   }
 
   [[nodiscard]] const std::vector<SignalResult>& results() const { return results_; }
   [[nodiscard]] std::vector<SignalResult> take() { return std::move(results_); }
 
  private:
-  struct Open {
+  struct Undelivered {
     std::size_t place = 0;
-    Sending sending;
+    SignalToSend sending;
   };
 
-  bool settle(Open& one, RowReader& reader, std::unordered_map<Uuid, QueueRef>& due) {
+  bool settle(Undelivered& one, RowReader& reader, std::unordered_map<Uuid, QueueRef>& due) {
     SignalResult& result = results_[one.place];
     const bool is_live = reader.boolean();
     const bool is_finished = reader.boolean();
@@ -106,7 +106,7 @@ class Delivery {
       result.verdict = SignalVerdict::finished;
     } else if (is_kept) {
       result.verdict = SignalVerdict::accepted;
-      // Only the first signal of a call to an execution reports that it woke it.
+      // Only a call's first signal to an execution reports that it woke the execution.
       if (auto woken = due.extract(result.execution)) { result.woken = std::move(woken.mapped()); }
     } else {
       return false;
@@ -116,12 +116,12 @@ class Delivery {
 
   std::int64_t offset_us_;
   std::vector<SignalResult> results_;
-  std::vector<Open> open_;
+  std::vector<Undelivered> undelivered_;
 };
 
 // 1 round trip, none when the sender is not known or no signal was accepted.
-void note_signals(Connection& connection, const Actor& by, std::span<const Signal> signals,
-                  const std::vector<SignalResult>& results, std::int64_t offset_us) {
+void audit_signals(Connection& connection, const Actor& by, std::span<const Signal> signals,
+                   const std::vector<SignalResult>& results, std::int64_t offset_us) {
   Acts acts{.by = by, .action = "execution.signal", .done = {}};
   for (std::size_t i = 0; i < signals.size(); ++i) {
     if (results[i].verdict != SignalVerdict::accepted) { continue; }
@@ -144,7 +144,7 @@ std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals,
     keys.push_back(signal.once ? "k:" + *signal.once : "i:" + base::new_uuid7().to_string());
   }
   return run([&](Connection& connection) {
-    Delivery delivery(signals, keys, offset_us());
+    SignalDelivery delivery(signals, keys, offset_us());
     const auto deliver = [&] {
       while (!delivery.done()) { delivery.read(connection.pipeline(delivery.calls()), connection, queue_ids_); }
     };
@@ -154,7 +154,7 @@ std::vector<SignalResult> PostgresStore::signal(std::span<const Signal> signals,
       } else {
         TransactionGuard guard(connection);
         deliver();
-        note_signals(connection, by, signals, delivery.results(), offset_us());
+        audit_signals(connection, by, signals, delivery.results(), offset_us());
         guard.commit();
       }
       base::fault_point("postgres.signal.after_commit");

@@ -31,19 +31,19 @@ FOR UPDATE SKIP LOCKED)"};
 
 // Sessions that running rows name but that are gone: a claim committed just after its session was swept. Guards are
 // left out, as they run on until another caller takes them over.
-constexpr Statement orphans{"hapax_orphan_sessions", R"(
+constexpr Statement orphaned_sessions{"hapax_orphan_sessions", R"(
 SELECT DISTINCT l.session FROM {s}.live l
 WHERE l.state = 1 AND l.kind <> 2 AND NOT EXISTS (SELECT FROM {s}.sessions s WHERE s.id = l.session) LIMIT $1::bigint)"};
 
-constexpr Statement held_by{"hapax_held_by_sessions", R"(
+constexpr Statement executions_held_by{"hapax_held_by_sessions", R"(
 SELECT id, fence FROM {s}.live WHERE state = 1 AND session = ANY ($1::uuid[]) AND kind <> 2 AND id <> ALL ($3::uuid[])
 ORDER BY session, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
 
-constexpr Statement forget{"hapax_forget_sessions", R"(
+constexpr Statement delete_sessions{"hapax_forget_sessions", R"(
 DELETE FROM {s}.sessions s WHERE s.id = ANY ($1::uuid[])
   AND NOT EXISTS (SELECT FROM {s}.live l WHERE l.session = s.id AND l.state = 1 AND l.kind <> 2))"};
 
-constexpr Statement overdue{"hapax_overdue", R"(
+constexpr Statement overdue_executions{"hapax_overdue", R"(
 WITH t AS MATERIALIZED (SELECT {now} + $1::bigint AS now)
 SELECT id FROM {s}.live WHERE deadline IS NOT NULL AND deadline <= (SELECT now FROM t) AND id <> ALL ($3::uuid[])
 ORDER BY deadline LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
@@ -72,15 +72,15 @@ struct Sweep {
 };
 
 // Whether the error is about the data of a row. Deadlocks, the disk, the server and its schema concern the whole store.
-bool is_of_a_row(const SqlError& error) {
+bool is_row_error(const SqlError& error) {
   const std::string& state = error.sqlstate();
   return state.starts_with("22") || state.starts_with("23") || state.starts_with("54") || state.starts_with("P0");
 }
 
-// Does `work` after a savepoint. If the data it met is at fault, undoes all of it and returns the error; returns
-// nothing on success. 2 round trips.
+// Does `work` behind a savepoint. If `work` meets bad data, undoes all of it and returns the error; returns nothing on
+// success. 2 round trips.
 template <class Work>
-std::optional<std::string> try_apart(Connection& connection, Sweep& sweep, Work work) {
+std::optional<std::string> try_with_savepoint(Connection& connection, Sweep& sweep, Work work) {
   const SweepReport report = sweep.report;
   const FreedKeys freed = sweep.freed;
   std::string trouble;
@@ -90,7 +90,7 @@ std::optional<std::string> try_apart(Connection& connection, Sweep& sweep, Work 
     connection.command("RELEASE SAVEPOINT hapax_apart");
     return std::nullopt;
   } catch (const SqlError& error) {
-    if (!is_of_a_row(error)) { throw; }
+    if (!is_row_error(error)) { throw; }
     trouble = error.what();
   } catch (const ConnectionBroken&) { throw; } catch (const std::bad_alloc&) {
     throw;
@@ -101,12 +101,12 @@ std::optional<std::string> try_apart(Connection& connection, Sweep& sweep, Work 
   return trouble;
 }
 
-// Does `work` on all rows at once. If a row makes it fail, does it on each half separately, until the bad rows are
-// alone and set aside.
+// Does `work` on all rows at once. If bad data makes it fail, does `work` on each half, down to single rows, and sets
+// the bad rows aside.
 template <class Row, class Work>
 void try_in_halves(Connection& connection, Sweep& sweep, std::span<const Row> rows, const Work& work) {
   if (rows.empty()) { return; }
-  const std::optional<std::string> trouble = try_apart(connection, sweep, [&] { work(rows); });
+  const std::optional<std::string> trouble = try_with_savepoint(connection, sweep, [&] { work(rows); });
   if (!trouble) { return; }
   if (rows.size() == 1) {
     const Result now =
@@ -120,7 +120,7 @@ void try_in_halves(Connection& connection, Sweep& sweep, std::span<const Row> ro
 }
 
 // Lost executions become pending again, or end if they were lost too often or must be cancelled.
-void lose(Connection& connection, Sweep& sweep, std::span<const Waiting> waiting) {
+void requeue_lost(Connection& connection, Sweep& sweep, std::span<const Waiting> waiting) {
   const Call call = wait_call({waiting.begin(), waiting.end()}, sweep.offset_us);
   const Result back = connection.query(*call.statement, call.params);
   sweep.freed.add_waiting(back);
@@ -154,23 +154,24 @@ void sweep_sessions(Connection& connection, int limit, Sweep& sweep) {
   TransactionGuard guard(connection);
   connection.query(far_sessions, Params().int8(sweep.offset_us));
   const std::vector<Uuid> lost = read_ids(connection.query(lost_sessions, Params().int8(sweep.offset_us).int8(limit)));
-  const std::vector<Uuid> gone = read_ids(connection.query(orphans, Params().int8(limit)));
+  const std::vector<Uuid> gone = read_ids(connection.query(orphaned_sessions, Params().int8(limit)));
   std::vector<Uuid> all = lost;
   all.insert(all.end(), gone.begin(), gone.end());
   if (all.empty()) {
     guard.commit();
     return;
   }
-  const Result held =
-      connection.query(held_by, Params().array(uuid_array(all)).int8(limit).array(uuid_array(sweep.aside.rows())));
+  const Result held = connection.query(
+      executions_held_by, Params().array(uuid_array(all)).int8(limit).array(uuid_array(sweep.aside.rows())));
   std::vector<Waiting> waiting;
   for (RowReader reader : held) {
     const Uuid id = reader.uuid();
     waiting.push_back({.id = id, .fence = reader.int8(), .why = BackInLine::lost});
   }
   try_in_halves(connection, sweep, std::span<const Waiting>(waiting),
-                [&](std::span<const Waiting> rows) { lose(connection, sweep, rows); });
-  sweep.report.lost_sessions = static_cast<int>(connection.query(forget, Params().array(uuid_array(lost))).affected());
+                [&](std::span<const Waiting> rows) { requeue_lost(connection, sweep, rows); });
+  sweep.report.lost_sessions =
+      static_cast<int>(connection.query(delete_sessions, Params().array(uuid_array(lost))).affected());
   guard.commit();
   sweep.report.more = std::ssize(waiting) >= limit || (std::ssize(lost) >= limit && sweep.report.lost_sessions > 0);
 }
@@ -187,8 +188,8 @@ void time_out(Connection& connection, Sweep& sweep, std::span<const Ending> endi
 
 void sweep_deadlines(Connection& connection, int limit, Sweep& sweep) {
   TransactionGuard guard(connection);
-  const std::vector<Uuid> ids = read_ids(
-      connection.query(overdue, Params().int8(sweep.offset_us).int8(limit).array(uuid_array(sweep.aside.rows()))));
+  const std::vector<Uuid> ids = read_ids(connection.query(
+      overdue_executions, Params().int8(sweep.offset_us).int8(limit).array(uuid_array(sweep.aside.rows()))));
   static const std::string& error = keep_text(
       encode_error({.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}));
   std::vector<Ending> endings;
@@ -260,7 +261,7 @@ SweepReport PostgresStore::sweep(const SweepRequest& request) {
       });
     });
   }
-  set_aside_.tell(report);
+  set_aside_.add_to(report);
   return report;
 }
 

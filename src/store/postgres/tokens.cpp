@@ -79,7 +79,9 @@ Token PostgresStore::add_token(const NewToken& token, const Actor& by) {
     token.expires_in ? params.int8(token.expires_in->count()) : params.null(Type::int8);
     params.text(describe(token));
     const Result result = connection.query(tokens_add, params);
-    if (result.rows() == 0) { throw StoreBusy("token " + token.id.to_string() + " is being made by somebody else"); }
+    if (result.rows() == 0) {
+      throw StoreBusy("token " + token.id.to_string() + " is being created by another process; try again");
+    }
     return read_token(result, 0);
   });
 }

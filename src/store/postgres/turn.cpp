@@ -209,7 +209,7 @@ std::vector<AdvanceReply> PostgresStore::advance_by_steps(Connection& connection
   return replies;
 }
 
-// The same steps as advance_by_steps(), with the outcomes of the runs.
+// Takes the steps of advance_by_steps(), and writes the outcomes of the runs.
 std::vector<FinishVerdict> PostgresStore::finish_by_steps(Connection& connection, std::span<const Finish> finishes,
                                                           std::set<QueueRef>& woken) {
   std::vector<TurnItem> items = turn_items(finishes);

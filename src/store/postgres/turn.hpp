@@ -26,8 +26,9 @@ class AdvanceBatch {
   // 1 or 2 statements: append the entries, and reset `lost` for turns with clears_lost. A taken position is a unique
   // violation.
   [[nodiscard]] std::vector<Call> calls(const Children& children, std::int64_t offset_us) const;
-  // One cheaper statement for a batch in which every run holds its fence, nothing is started and no `lost` is reset.
-  // None when a turn resets `lost`. read_all() returns false, and nothing is appended, if a run does not hold its fence.
+  // One cheaper statement for a batch in which every run holds its fence, no turn starts an execution and none resets
+  // `lost`. Returns nothing when a turn resets `lost`. If a run does not hold its fence, nothing is appended and
+  // read_all() returns false.
   [[nodiscard]] std::optional<Call> call_of_all(std::int64_t offset_us) const;
   static bool read_all(const Result& result, std::vector<model::AdvanceReply>& replies);
   // Takes the result of the first of calls(). Turns of runs that held their fences are accepted.
@@ -65,7 +66,7 @@ class TurnSteps {
 
   // Whether the turn proceeds: the run holds its fence and none of its positions is taken.
   [[nodiscard]] bool goes(std::size_t index) const;
-  // If all entries of the turn are stored under its fence exactly as sent: since when.
+  // When the turn was stored, if all of its entries are stored under its fence exactly as sent.
   [[nodiscard]] std::optional<Time> kept_since(std::size_t index) const;
 
   // Admits what the proceeding turns start. Costs the round trips of admit_in_transaction(), and two for each link in a
@@ -111,8 +112,7 @@ class TurnSteps {
   std::set<model::QueueRef> woken_;
 };
 
-// A workflow that continues as a new run: what the new row takes over from the old one.
-
+// A workflow that continues as a new run.
 struct NextRun {
   Uuid before;  // locked and still live
   const model::Turn* turn = nullptr;

@@ -20,7 +20,7 @@ WITH found AS MATERIALIZED (
   JOIN {s}.live l ON l.id = ANY (ARRAY[u.id]) WHERE l.identity IS NOT NULL ORDER BY l.identity)
 SELECT f.place FROM found f JOIN {s}.identities i ON i.identity = ANY (ARRAY[f.identity]) AND i.execution = f.id FOR UPDATE OF i)"};
 
-// As in turn.cpp, each row is looked up by its id.
+// Looks up each row by its id, as advance_head in turn.cpp does.
 constexpr Statement lock_runs{"hapax_turn_lock", R"(
 SELECT u.place FROM unnest($1::int[], $2::uuid[], $3::bigint[]) u(place, id, fence)
 CROSS JOIN LATERAL (

@@ -35,7 +35,7 @@ void Vacuum::run() {
     const Connection::AnswerLimit patience(*lease);
     // Without TRUNCATE, which would briefly lock out all other transactions.
     lease->command(lease->sql("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {s}.live"));
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): autovacuum is still there
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): autovacuum does the work
   }
   const auto ended = std::chrono::steady_clock::now();
   not_before_ = ended + rest_factor * (ended - begun);

@@ -1,7 +1,7 @@
 // Activities. A tick: 1 SELECT and 1 UPDATE, and the cost of admitting its runs (admit.cpp: 2 SELECTs and 2 INSERTs
-// each, 1 SELECT per queue) and of ending earlier runs (cancel_retry.cpp). A change of an old revision: 1 SELECT. Counts alone:
-// 1 SELECT, 1 UPDATE. A definition, pause or removal: 1 INSERT or UPDATE more; a new version and an audit line: 1
-// INSERT each. One fdatasync per call, none if nothing was changed.
+// each, 1 SELECT per queue) and of ending earlier runs (cancel_retry.cpp). A change of an old revision: 1 SELECT. A
+// change of counts only: 1 SELECT, 1 UPDATE. A definition, pause or removal: 1 INSERT or UPDATE more; a new version and
+// an audit line: 1 INSERT each. One fdatasync per call, none if nothing was changed.
 //
 // The ticker's read: 1 SELECT by an index that has only activities with a tick to come, and 2 more for each activity
 // that is due.
@@ -83,7 +83,7 @@ StoredActivity read_activity(const Cursor& cursor) {
   return stored;
 }
 
-// Finds a removed activity too.
+// Also finds a removed activity.
 std::optional<StoredActivity> find(Connection& db, std::string_view namespace_name, std::string_view id) {
   Cursor cursor = db.use(find_sql);
   return cursor.bind(namespace_name, id).next() ? std::optional(read_activity(cursor)) : std::nullopt;
@@ -111,8 +111,8 @@ void count(ActivityState& state, const ActivityCounts& counts, std::string_view 
   if (!trouble.empty()) { state.trouble = storable_text(trouble); }
 }
 
-// Sets the fields with which a new activity, or one made again after its removal, starts.
-void make(ActivityState& state, const ActivityChange& change, bool is_new, Time now) {
+// Sets the initial fields of a new activity, or of one that is created again after its removal.
+void init_activity(ActivityState& state, const ActivityChange& change, bool is_new, Time now) {
   if (is_new) {
     state.namespace_name = change.namespace_name;
     state.id = change.id;
@@ -173,7 +173,7 @@ std::vector<Admission> start_runs(WriteTransaction& tx, ActivityState& state, co
   return admissions;
 }
 
-DueActivity look_at(ReadTransaction& tx, ActivityState state) {
+DueActivity activity_with_runs(ReadTransaction& tx, ActivityState state) {
   DueActivity due;
   due.state = std::move(state);
   Cursor live = tx.db().use(live_runs_sql);
@@ -205,7 +205,7 @@ ActivityReply change_activity(WriteTransaction& tx, const ActivityChange& change
   const bool is_new = !found.has_value();
   StoredActivity stored = std::move(found).value_or(StoredActivity{});
   ActivityState& state = stored.state;
-  if (!was_there) { make(state, change, is_new, tx.now()); }
+  if (!was_there) { init_activity(state, change, is_new, tx.now()); }
   if (change.definition) { define(tx, state, change, was_there); }
   stored.removed = change.remove;
   if (change.pause) {
@@ -267,7 +267,7 @@ std::int64_t activity_generation(ReadTransaction& tx, std::string_view namespace
 DueActivities due_activities(ReadTransaction& tx, int limit) {
   DueActivities report{.now = tx.now(), .due = {}, .next = {}};
   Cursor cursor = tx.db().use(due_sql);
-  // One more than asked for: the additional one is the next.
+  // Reads one activity more than `limit`: its due time is DueActivities::next.
   cursor.bind(std::int64_t{std::max(limit, 0)} + 1);
   while (cursor.next()) {
     ActivityState state = read_activity(cursor).state;
@@ -275,7 +275,7 @@ DueActivities due_activities(ReadTransaction& tx, int limit) {
       report.next = state.next_due;
       break;
     }
-    report.due.push_back(look_at(tx, std::move(state)));
+    report.due.push_back(activity_with_runs(tx, std::move(state)));
   }
   return report;
 }

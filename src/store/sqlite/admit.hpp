@@ -5,8 +5,8 @@
 
 namespace hapax::store::sqlite {
 
-// The queue in which the last check found nothing due. An execution that begins to run at once keeps this true; any
-// other admission ends it.
+// The queue in which the last check found nothing due. The finding stays valid until an execution is admitted as
+// pending.
 struct IdleQueue {
   std::int64_t queue_id = 0;
 };

@@ -16,9 +16,9 @@ constexpr const char* overtake_sql = "UPDATE live SET cancel_reason = ? WHERE id
 // Gives the pending holder every field of the request except its id, identity and effect key.
 void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
   FoundLive found(tx, id);
-  Waiting held = waiting_like(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
+  Waiting held = as_pending(*found, by.run_at.value_or(tx.now() + by.delay), found->attempt);
   held.priority = by.priority;
-  found.done();
+  found.close();
   const Place place = place_of(held.queue_id, held.priority, held.lost, held.run_at, tx.now());
   const std::optional<Time> deadline = by.deadline ? std::optional(tx.now() + *by.deadline) : std::nullopt;
   tx.db()
@@ -28,7 +28,7 @@ void replace(WriteTransaction& tx, const Uuid& id, const NewExecution& by) {
             columns::Weight::put(by.weight), by.input, id)
       .run();
   if (held.limit_key) {
-    // The holder may have been the execution of its key that was claimable.
+    // Another execution of the key may now become claimable in its place.
     key_waits(
         tx,
         {.id = id, .queue_id = held.queue_id, .key = *held.limit_key, .priority = held.priority, .run_at = held.run_at},
@@ -106,10 +106,10 @@ Admission admit_held_identity(WriteTransaction& tx, const NewExecution& item, bo
 void terminate(WriteTransaction& tx, const Uuid& id, std::string_view reason) {
   FoundLive found(tx, id);
   if (found) {
-    end_by_others(tx, found,
-                  {.status = Status::cancelled,
-                   .error = cancelled_error(reason),
-                   .started_at = found->session ? found->claimed_at : std::nullopt});
+    end_and_close_children(tx, found,
+                           {.status = Status::cancelled,
+                            .error = cancelled_error(reason),
+                            .started_at = found->session ? found->claimed_at : std::nullopt});
   }
 }
 

@@ -33,7 +33,7 @@ const ManyRows& live_many() {
   return many;
 }
 
-// How many rows the statement made before a row conflicted.
+// Runs the statement; returns how many rows it inserted before one conflicted.
 std::size_t run_until_taken(WriteTransaction& tx, Cursor& cursor, std::size_t rows) {
   return cursor.run_unless_taken() ? rows : static_cast<std::size_t>(tx.db().changes());
 }
@@ -183,7 +183,7 @@ void insert_together(WriteTransaction& tx, std::span<const NewExecution> items, 
   }
 }
 
-// If two items have one identity, the first takes the identity and is inserted before the second meets it.
+// If two items have one identity, the first is inserted before the second is decided.
 std::vector<Admission> admit_sorted(WriteTransaction& tx, std::span<const NewExecution> items,
                                     std::span<const QueueRow* const> queues) {
   const std::vector<bool> taken = take_identities(tx, items, queues);

@@ -15,7 +15,7 @@ namespace hapax::store::sqlite {
 
 namespace {
 
-constexpr const char* ask_sql = "UPDATE live SET cancel_requested = 1, cancel_reason = ? WHERE id = ?";
+constexpr const char* request_cancel_sql = "UPDATE live SET cancel_requested = 1, cancel_reason = ? WHERE id = ?";
 constexpr const char* children_sql =
     "SELECT id, labels, deadline FROM live INDEXED BY live_parent WHERE parent = ? AND kind = 1 ORDER BY id";
 constexpr const char* status_sql = "SELECT status FROM history WHERE id = ? AND expires_at > ?";
@@ -47,8 +47,8 @@ std::optional<Execution> find_ended(WriteTransaction& tx, const Uuid& id) {
   return cursor.bind(id, tx.now()).next() ? std::optional(read_ended_execution(cursor)) : std::nullopt;
 }
 
-// The new run takes over what `execution_row.hpp` marks as kept, and its queue, identity and effect key; the rest starts
-// anew.
+// The new run takes over the columns that execution_row.hpp marks as kept, and queue, identity and effect key. All
+// other members start anew.
 NewExecution next_run(const Execution& before, const RetryRequest& request) {
   NewExecution item;
   item.id = request.new_id;
@@ -87,11 +87,11 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
   // A workflow that has begun ends by itself, so that it can run its compensations.
   const bool begun = found->is_workflow() && found->fence > 0;
   if (found->state == LiveState::running || begun) {
-    found.done();
+    found.close();
     write_act(tx, {.by = by, .action = "execution.cancel", .execution = id, .detail = reason});
     const CancelResult asked{.verdict = CancelVerdict::requested, .status = found->status()};
     if (found->cancel_requested) { return asked; }
-    tx.db().use(ask_sql).bind(base::escape_invalid(reason), id).run();
+    tx.db().use(request_cancel_sql).bind(base::escape_invalid(reason), id).run();
     if (begun) {
       const std::string error = cancelled_error(reason);
       send_event(tx, id, {.kind = EventKind::cancel, .error = error});
@@ -103,7 +103,7 @@ CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reaso
   return {.verdict = CancelVerdict::cancelled, .status = Status::cancelled};
 }
 
-void end_by_others(WriteTransaction& tx, FoundLive& found, const Ending& ending) {
+void end_and_close_children(WriteTransaction& tx, FoundLive& found, const Ending& ending) {
   const Uuid parent = found->id;
   const bool may_have_children = found->is_workflow() && found->fence > 0;
   end_execution(tx, found, ending);

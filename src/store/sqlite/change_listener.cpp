@@ -31,8 +31,8 @@ ChangeListener::~ChangeListener() {
   } catch (const UsageError&) { db_.abandon(); }
 }
 
-// This listener's connection sees every commit, also those of its own process. Only the writer's connection can tell
-// whether another process committed, so it is asked only after a commit was seen.
+// This listener's connection sees every commit, also those of its own process. Only the writer's connection tells
+// commits of other processes apart, so it is asked after a commit was seen.
 bool ChangeListener::changed() {
   writer_.check_process();
   const std::int64_t version = data_version(db_);
@@ -60,7 +60,7 @@ bool ChangeListener::wait(Duration at_most) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= until) { return false; }
     const auto quiet = std::chrono::duration_cast<Duration>(now - last_change_);
-    const Duration pause = std::clamp(quiet / look_fraction, shortest_look, longest_look);
+    const Duration pause = std::clamp(quiet / poll_fraction, shortest_poll, longest_poll);
     condition_.wait_until(lock, std::min(now + pause, until), [this] { return interrupted_; });
   }
 }

@@ -13,12 +13,12 @@ namespace hapax::store::sqlite {
 
 // A poll costs 2 to 3 µs. While there is traffic there are up to 2,000 polls a second; after half a second of silence,
 // 50.
-inline constexpr Duration shortest_look = std::chrono::microseconds(500);
-inline constexpr Duration longest_look = std::chrono::milliseconds(20);
+inline constexpr Duration shortest_poll = std::chrono::microseconds(500);
+inline constexpr Duration longest_poll = std::chrono::milliseconds(20);
 // The pause between polls is the time since the last change divided by this.
-inline constexpr int look_fraction = 20;
+inline constexpr int poll_fraction = 20;
 
-// Must not outlive the store. One thread waits; any thread may interrupt.
+// Owned by the caller of Store::listen(); must not outlive the store. One thread waits; any thread may interrupt.
 class ChangeListener final : public Listener {
  public:
   explicit ChangeListener(Writer& writer);

@@ -52,10 +52,10 @@ void start(WriteTransaction& tx, const QueueRow& queue, const ClaimRequest& requ
   }
 }
 
-// Adds the first executions of a line range that the request may have to `claims`, up to `limit` in all. These are not
-// started yet.
-void look(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue, const ClaimRequest& request,
-          std::size_t limit, std::vector<Claim>& claims) {
+// Adds the first executions of a line range that the request may claim to `claims`, up to `limit` in all. Does not
+// start them.
+void read_claimable(WriteTransaction& tx, claim_order::Range range, const QueueRow& queue, const ClaimRequest& request,
+                    std::size_t limit, std::vector<Claim>& claims) {
   std::size_t bytes = input_bytes(claims);
   Cursor cursor = tx.db().use(claim_range_sql());
   cursor.bind(range.first, range.last);
@@ -84,10 +84,10 @@ std::vector<const QueueRow*> open_queues(WriteTransaction& tx, const ClaimReques
   return open;
 }
 
-// One claim over the request's queues, in the request's order.
-class Claiming {
+// Makes the reply to one claim request: takes executions from the queues in the request's order.
+class ClaimBuilder {
  public:
-  Claiming(WriteTransaction& tx, const ClaimRequest& request)
+  ClaimBuilder(WriteTransaction& tx, const ClaimRequest& request)
       : tx_(tx), request_(request), queues_(open_queues(tx, request)), idle_(request.idle) {}
 
   ClaimReply run() {
@@ -112,18 +112,18 @@ class Claiming {
   bool suspects_in(const QueueRow& queue) {
     if (queue.limited() && !limits_are_open(tx_, queue, request_, idle_)) { return false; }
     std::vector<Claim> due;
-    look(tx_, claim_order::suspect(queue.id), queue, request_, 1, due);
+    read_claimable(tx_, claim_order::suspect(queue.id), queue, request_, 1, due);
     return !due.empty();
   }
 
-  // Starts the executions of a line range that the request may have, up to `limit` in all.
+  // Starts the executions of a line range that the request may claim, up to `limit` claims in all.
   void take(claim_order::Range range, const QueueRow& queue, std::size_t limit) {
     const std::size_t before = reply_.claims.size();
     if (queue.limited()) {
       wait_at_most(take_limited(tx_, range, queue, request_, limit, idle_, reply_.claims));
       idle_ -= static_cast<int>(reply_.claims.size() - before);
     } else {
-      look(tx_, range, queue, request_, limit, reply_.claims);
+      read_claimable(tx_, range, queue, request_, limit, reply_.claims);
     }
     start(tx_, queue, request_, std::span(reply_.claims).subspan(before));
   }
@@ -197,7 +197,7 @@ void promote_due(WriteTransaction& tx, const QueueRow& queue) {
 
 ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
   if (request.limit <= 0 || tx.worker_of(request.session) == nullptr) { return {}; }
-  if (!request.by_holdings) { return Claiming(tx, request).run(); }
+  if (!request.by_holdings) { return ClaimBuilder(tx, request).run(); }
   ClaimRequest known = request;
   {
     Cursor cursor = tx.db().use(holdings_sql);
@@ -206,7 +206,7 @@ ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request) {
     known.alone = cursor.integer(0) == 0;
     if (cursor.integer(1) > 0) { return {.claims = {}, .suspects_due = true, .next_due = {}}; }
   }
-  return Claiming(tx, known).run();
+  return ClaimBuilder(tx, known).run();
 }
 
 }  // namespace hapax::store::sqlite

@@ -37,7 +37,8 @@ constexpr const char* key_arrival_sql = "SELECT arrival FROM key_rates WHERE que
 constexpr const char* save_arrival_sql =
     "INSERT INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)"
     " ON CONFLICT(queue_id, limit_key) DO UPDATE SET arrival = excluded.arrival";
-constexpr const char* know_rate_sql = "INSERT OR IGNORE INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)";
+constexpr const char* insert_rate_sql =
+    "INSERT OR IGNORE INTO key_rates(queue_id, limit_key, arrival) VALUES (?, ?, ?)";
 constexpr const char* waiting_keys_sql =
     "SELECT limit_key, arrival FROM key_rates INDEXED BY key_rates_arrival WHERE queue_id = ?1"
     " AND EXISTS (SELECT 1 FROM limited INDEXED BY limited_order"
@@ -126,8 +127,8 @@ class LimitedWalk {
     }
   }
 
-  // How long until more may start. 0 when the walk stopped at parking_batch: other executions may be claimable behind
-  // those to park.
+  // How long until more executions may start. 0 when the walk stopped at parking_batch, as the executions behind may be
+  // claimable.
   [[nodiscard]] std::optional<Duration> wait() const {
     return unfinished_ ? std::optional(Duration{0}) : limits_.wait();
   }
@@ -156,7 +157,7 @@ class LimitedWalk {
     park(tx_, candidate.id, queue_.id, candidate.priority);
     // unpark_allowed finds the key by this row.
     if (queue_.settings.limits.key_rate) {
-      tx_.db().use(know_rate_sql).bind(queue_.id, *candidate.key, tx_.now()).run();
+      tx_.db().use(insert_rate_sql).bind(queue_.id, *candidate.key, tx_.now()).run();
     }
   }
 

@@ -44,7 +44,7 @@ Finding schema_finding(Connection& db) {
 Finding durability_finding(Connection& db) {
   const std::string mode = db.text("PRAGMA journal_mode");
   if (mode == "wal") { return {Level::ok, "durability", "journal mode wal, synchronous FULL", ""}; }
-  return {Level::problem, "durability", "journal mode " + mode, "something else changed it; reopen the store"};
+  return {Level::problem, "durability", "journal mode " + mode, "another program changed it; reopen the store"};
 }
 
 Finding wal_finding(const Writer& writer) {
@@ -104,7 +104,8 @@ Finding activities_finding(ReadTransaction& tx) {
       "SELECT count(*) FROM activities INDEXED BY activities_due WHERE next_due IS NOT NULL AND next_due <= ?");
   const std::int64_t count = cursor.bind(tx.now() - overdue_after).next() ? cursor.integer(0) : 0;
   return count == 0 ? Finding{Level::ok, "overdue activities", "none", ""}
-                    : Finding{Level::warning, "overdue activities", std::to_string(count) + " with a tick a minute old",
+                    : Finding{Level::warning, "overdue activities",
+                              std::to_string(count) + " with a tick that was due a minute ago or longer",
                               "any running worker or server starts their ticks; start one"};
 }
 

@@ -22,7 +22,7 @@ struct Recipient {
   int lost = 0;
   std::optional<std::string> limit_key;
 };
-// None when the execution has ended. 1 SELECT.
+// The execution, if it is live. 1 SELECT.
 [[nodiscard]] std::optional<Recipient> find_recipient(WriteTransaction& tx, const Uuid& id);
 
 struct NewEvent {
@@ -37,10 +37,10 @@ struct NewEvent {
 // Inserts an event for the execution, which becomes due if it sleeps. 1 INSERT, 1 UPDATE; with a limit key 1 UPDATE
 // more.
 void send_event(WriteTransaction& tx, const Recipient& recipient, const NewEvent& event);
-// The same by id; does nothing if the execution is not live.
+// Finds the execution and sends it the event; does nothing if the execution is not live.
 void send_event(WriteTransaction& tx, const Uuid& id, const NewEvent& event);
 
-// False when an earlier signal had that key. 1 INSERT.
+// Records the signal's key. False when an earlier signal had that key. 1 INSERT.
 [[nodiscard]] bool is_first_signal(WriteTransaction& tx, const Uuid& execution, std::string_view key);
 
 // Copies the signals that `turn` leaves for the next run to that run, and moves all signal keys to it. 1 INSERT, 2

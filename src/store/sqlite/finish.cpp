@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* finish_ended_sql = "SELECT fence, finish_kind FROM history WHERE id = ? AND expires_at > ?";
 
-// Whether the finish is a repeated one: the execution left this very fence by a finish of the same kind. An expired
-// record is absent here as everywhere.
+// Whether a finish of the same kind has already ended the attempt under this fence, so that this one is a repetition.
+// An expired record counts as absent.
 bool is_repeated(WriteTransaction& tx, const FoundLive& found, const Finish& finish) {
   const int kind = static_cast<int>(finish.kind);
   if (found) { return found->fence == finish.fence && found->finish_kind == kind; }
@@ -87,9 +87,9 @@ bool take_turn(WriteTransaction& tx, FoundLive& found, const Finish& finish) {
   const std::vector<JournalEntry>& entries = finish.turn->entries;
   if (!append_entries(tx, finish.id, finish.fence, entries)) { return false; }
   if (!starts_something(entries)) { return true; }
-  found.done();
+  found.close();
   start_children(tx, finish.id, entries);
-  found.again(finish.id);
+  found.reload(finish.id);
   // A started execution may have taken this workflow's identity and ended it.
   return runs_under(found, finish.fence);
 }
@@ -118,7 +118,7 @@ FinishVerdict finish(WriteTransaction& tx, const Finish& finish) {
     end_execution(tx, found, ending_of(*found, finish, tx.now()));
     return FinishVerdict::accepted;
   }
-  Waiting waiting = waiting_like(*found, found->run_at, found->attempt - 1);
+  Waiting waiting = as_pending(*found, found->run_at, found->attempt - 1);
   waiting.finish_kind = finish.kind;
   waiting.stuck.clear();
   if (finish.kind == FinishKind::waiting) {
@@ -130,8 +130,8 @@ FinishVerdict finish(WriteTransaction& tx, const Finish& finish) {
     waiting.run_at = tx.now() + finish.delay;
     waiting.attempt += snoozed ? 0 : 1;
   }
-  found.done();
-  wait_again(tx, finish.id, waiting);
+  found.close();
+  make_pending(tx, finish.id, waiting);
   return FinishVerdict::accepted;
 }
 

@@ -1,5 +1,5 @@
-// Many executions that complete at once. The first statement checks for everything that could make one of them
-// different; if anything does, each goes by itself (finish.cpp). SQLite copies the columns of their rows from live to
+// Finishes many executions that complete at once. The first statement checks that none of them needs more than moving
+// its row; if one does, each is finished by itself (finish.cpp). SQLite copies the columns of their rows from live to
 // history.
 #include "model/retention.hpp"
 #include "store/sqlite/many_rows.hpp"
@@ -65,7 +65,7 @@ std::optional<Common> common_of(WriteTransaction& tx, std::span<const Finish> fi
   return cursor.next() && cursor.integer(0) == std::ssize(finishes) ? std::optional(common) : std::nullopt;
 }
 
-// How many rows were made before a row existed already.
+// Returns how many rows were inserted before one that existed already.
 std::size_t insert_history(WriteTransaction& tx, std::span<const Finish> finishes, const Common& common,
                            Time expires_at) {
   const std::string* const worker = tx.worker_of(common.session);

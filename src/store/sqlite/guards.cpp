@@ -24,13 +24,13 @@ constexpr const char* guard_sql =
     " FROM identities i LEFT JOIN live l ON l.id = i.execution LEFT JOIN sessions s ON s.id = l.session"
     " LEFT JOIN history h ON h.id = i.execution AND l.id IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL AND (l.id IS NOT NULL OR (h.stub IS NULL AND h.expires_at > ?2))";
-// Has what almost every look-up needs; no row when the identity is not held. An execution is either live or in history.
-// Every column costs time, and every text or blob among them an allocation.
+// Reads the columns that almost every look-up needs; no row when the identity is not held. An execution is either live
+// or in history. Every column costs time, and every text or blob an allocation.
 constexpr const char* outcome_sql =
     "SELECT h.expires_at, h.result, h.started_at, h.finished_at, h.fence, h.status, i.execution, i.fingerprint"
     " FROM identities i LEFT JOIN history h ON h.id = i.execution AND h.stub IS NULL"
     " WHERE i.identity = ?1 AND i.hold_until IS NULL";
-// The same for an execution that held the identity when last read, if it still holds it.
+// outcome_sql for the execution that held the identity when it was last read, if it still holds it.
 constexpr const char* hinted_sql =
     "SELECT expires_at, result, started_at, finished_at, fence FROM history"
     " WHERE id = ?1 AND status = 2 AND superseded = 0 AND stub IS NULL";
@@ -144,7 +144,7 @@ std::int64_t take_over(WriteTransaction& tx, const Uuid& id, const NewExecution&
   FoundLive found(tx, id);
   add_attempt(tx, *found, "lost", std::nullopt, found->claimed_at.value_or(tx.now()));
   const std::int64_t fence = found->fence + 1;
-  found.done();
+  found.close();
   const BornRunning& born = *by.born_running;
   tx.db()
       .use(take_over_sql)

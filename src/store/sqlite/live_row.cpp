@@ -57,9 +57,9 @@ LiveRow read_live(const Cursor& cursor) {
   return row;
 }
 
-FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(find_live_sql())) { again(id); }
+FoundLive::FoundLive(WriteTransaction& tx, const Uuid& id) : cursor_(tx.db().prepared(find_live_sql())) { reload(id); }
 
-void FoundLive::again(const Uuid& id) {
+void FoundLive::reload(const Uuid& id) {
   cursor_.reset();
   found_ = cursor_.bind(id).next();
   if (found_) {
@@ -101,7 +101,7 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   }
   tx.note_expiry(row.id, kept_until.at);
   const std::optional<std::string> limit_key(row.limit_key);
-  found.done();
+  found.close();
   tx.db().use(live_row_delete_sql).bind(row.id).run();
   if (row.counted) { uncount_running(tx, row.id); }
   if (limit_key) { leave_key(tx, row.id, row.queue_id, *limit_key); }
@@ -113,7 +113,7 @@ void end_execution(WriteTransaction& tx, FoundLive& found, const Ending& ending)
   }
 }
 
-Waiting waiting_like(const LiveRow& row, Time run_at, int attempt) {
+Waiting as_pending(const LiveRow& row, Time run_at, int attempt) {
   return {.queue_id = row.queue_id,
           .priority = row.priority,
           .run_at = run_at,
@@ -130,7 +130,7 @@ Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time 
   return {.line = claim_order::due(queue_id, priority, lost), .state = LiveState::ready};
 }
 
-void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
+void make_pending(WriteTransaction& tx, const Uuid& id, const Waiting& waiting) {
   const Place place = place_of(waiting.queue_id, waiting.priority, waiting.lost, waiting.run_at, tx.now());
   const int state = static_cast<int>(place.state);
   const std::optional<int> finish_kind = code_of(waiting.finish_kind);
@@ -168,9 +168,9 @@ void release_running(WriteTransaction& tx, FoundLive& found) {
                    .started_at = row.claimed_at});
     return;
   }
-  const Waiting waiting = waiting_like(row, row.run_at, row.attempt - 1);
-  found.done();
-  wait_again(tx, row.id, waiting);
+  const Waiting waiting = as_pending(row, row.run_at, row.attempt - 1);
+  found.close();
+  make_pending(tx, row.id, waiting);
 }
 
 void add_attempt(WriteTransaction& tx, const LiveRow& row, std::string_view outcome,

@@ -12,7 +12,7 @@ namespace hapax::store::sqlite {
 
 [[nodiscard]] LiveRow read_live(const Cursor& cursor);
 
-// One row, found by its id. 1 SELECT.
+// FoundLive: one row, found by its id, with an open reader on it. 1 SELECT. One thread, inside one transaction.
 class FoundLive {
  public:
   FoundLive(WriteTransaction& tx, const Uuid& id);
@@ -20,10 +20,10 @@ class FoundLive {
   [[nodiscard]] explicit operator bool() const { return found_; }
   [[nodiscard]] const LiveRow& operator*() const { return row_; }
   [[nodiscard]] const LiveRow* operator->() const { return &row_; }
-  // Call done() when the row's text is no longer needed: the row may then be changed without an open reader on it.
-  void done() { cursor_.reset(); }
+  // Call close() when the row's text is no longer needed: the row may then be changed without an open reader on it.
+  void close() { cursor_.reset(); }
   // Reads the row once more, when other statements may have changed it since. 1 SELECT.
-  void again(const Uuid& id);
+  void reload(const Uuid& id);
 
  private:
   Cursor cursor_;
@@ -56,7 +56,7 @@ struct Place {
 };
 [[nodiscard]] Place place_of(std::int64_t queue_id, int priority, int lost, Time run_at, Time now);
 
-// wait_again: running → pending, due at run_at. 1 UPDATE, and what limits cost (park.hpp).
+// A running execution that becomes pending again.
 struct Waiting {
   std::int64_t queue_id = 0;
   int priority = 0;
@@ -69,9 +69,11 @@ struct Waiting {
   bool workflow = false;  // keeps its progress
   std::string stuck;      // of a workflow
 };
-// The row's present values, with another instant and attempt.
-[[nodiscard]] Waiting waiting_like(const LiveRow& row, Time run_at, int attempt);
-void wait_again(WriteTransaction& tx, const Uuid& id, const Waiting& waiting);
+// The row's values with another run_at and attempt.
+[[nodiscard]] Waiting as_pending(const LiveRow& row, Time run_at, int attempt);
+// running → pending, due at run_at. 1 UPDATE, and the cost of limits (park.hpp).
+// running → pending, due at run_at. 1 UPDATE, and the cost of limits (park.hpp).
+void make_pending(WriteTransaction& tx, const Uuid& id, const Waiting& waiting);
 
 // running → pending as if never claimed. A task whose cancellation was requested ends as cancelled instead.
 void release_running(WriteTransaction& tx, FoundLive& found);

@@ -1,8 +1,8 @@
 // Statements that take many rows at once: VALUES with a row of parameters for each.
 //
 // Beginning and ending a statement costs SQLite as much as a row. With many rows in one statement, the cursors into
-// table and indexes stay open from row to row, and shared values are bound once. There is a text for each of a few row
-// counts; remaining rows go one by one.
+// table and indexes stay open from row to row, and shared values are bound once. There is a statement for each of a few
+// row counts; remaining rows are inserted one by one.
 #pragma once
 
 #include <algorithm>

@@ -67,7 +67,7 @@ void unpark_one(WriteTransaction& tx, std::int64_t place, const Uuid& id) {
   tx.db().use(unpark_sql).bind(id).run();
 }
 
-// How many claimable executions of its key and task come before it, counted up to `most`.
+// How many claimable executions of the same key and task come before the parked one, counted up to `most`.
 std::int64_t claimable_before(WriteTransaction& tx, const NextParked& one, std::int64_t queue_id, std::string_view key,
                               std::int64_t most) {
   Cursor cursor = tx.db().use(claimable_before_sql);

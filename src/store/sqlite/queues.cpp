@@ -97,7 +97,7 @@ struct Pending {
   Waiting waiting;
 };
 
-struct Wanted {
+struct PendingFilter {
   int limit = 0;
   bool begun = true;  // also workflows that have begun
 };
@@ -114,9 +114,9 @@ void add_pending(Cursor& cursor, const QueueRow& queue, std::vector<Pending>& so
   cursor.reset();
 }
 
-// Adds executions of ordered keys, key by key and by sequence, whatever their state, so that those left behind are the
-// later ones. 1 SELECT, and 2 per key.
-void add_ordered(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted, std::vector<Pending>& some) {
+// Adds executions of ordered keys, key by key and by sequence, whatever their state, so that the limit leaves behind
+// the later ones of a key. 1 SELECT, and 2 per key.
+void add_ordered(WriteTransaction& tx, const QueueRow& queue, const PendingFilter& wanted, std::vector<Pending>& some) {
   std::string key;
   while (std::ssize(some) < wanted.limit) {
     {
@@ -131,7 +131,7 @@ void add_ordered(WriteTransaction& tx, const QueueRow& queue, const Wanted& want
 
 // Executions of ordered keys first, then due ones, those lost before, parked ones and delayed ones. 1 SELECT; with
 // limits 3, and the cost of ordered keys.
-std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const Wanted& wanted) {
+std::vector<Pending> pending(WriteTransaction& tx, const QueueRow& queue, const PendingFilter& wanted) {
   std::vector<Pending> some;
   const auto left = [&] { return std::max<std::int64_t>(wanted.limit - std::ssize(some), 0); };
   const std::int64_t delayed = claim_order::delayed(queue.id);

@@ -32,7 +32,7 @@ constexpr const char* abandon_sql = "UPDATE live SET line = ?1, session = ?2 WHE
 constexpr const char* progress_sql =
     "UPDATE live SET progress = ?, progress_message = ? WHERE id = ? AND fence = ? AND state = 1 AND session = ?";
 constexpr const char* close_sql = "DELETE FROM sessions WHERE id = ?";
-constexpr const char* asked_sql =
+constexpr const char* cancel_requested_sql =
     "SELECT id FROM live INDEXED BY live_line WHERE line = ? AND session = ? AND cancel_requested = 1 ORDER BY id";
 constexpr const char* sessions_list_sql =
     "SELECT id, worker, host, pid, lease, queues, tasks, build, started_at, expires_at FROM sessions ORDER BY id";
@@ -107,7 +107,7 @@ void release(WriteTransaction& tx, const Uuid& id) {
     return;
   }
   // The guard now runs under no session: the next caller takes it over.
-  found.done();
+  found.close();
   tx.db().use(abandon_sql).bind(claim_order::running(Uuid{}), Uuid{}, id).run();
 }
 
@@ -164,7 +164,7 @@ void close_session(WriteTransaction& tx, const Uuid& session) {
 
 std::vector<Uuid> cancel_requests(ReadTransaction& tx, const Uuid& session) {
   std::vector<Uuid> ids;
-  Cursor cursor = tx.db().use(asked_sql);
+  Cursor cursor = tx.db().use(cancel_requested_sql);
   cursor.bind(claim_order::running(session), session);
   while (cursor.next()) { ids.push_back(cursor.uuid(0)); }
   return ids;

@@ -13,7 +13,7 @@ namespace {
 constexpr Duration sql_prompt_busy_timeout = std::chrono::seconds(10);
 
 // Pragmas that only read, with or without a table's name.
-constexpr std::array<std::string_view, 8> telling_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
+constexpr std::array<std::string_view, 8> reading_pragmas = {"table_info", "table_xinfo", "table_list",   "index_list",
                                                              "index_info", "index_xinfo", "data_version", "page_count"};
 
 int authorize(void* /*context*/, int action, const char* first, const char* second, const char* /*database*/,
@@ -25,7 +25,7 @@ int authorize(void* /*context*/, int action, const char* first, const char* seco
     case SQLITE_FUNCTION:
       return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
-      return std::find(telling_pragmas.begin(), telling_pragmas.end(), std::string_view(first)) != telling_pragmas.end()
+      return std::find(reading_pragmas.begin(), reading_pragmas.end(), std::string_view(first)) != reading_pragmas.end()
                  ? SQLITE_OK
                  : SQLITE_DENY;
     default: return SQLITE_DENY;
@@ -33,9 +33,9 @@ int authorize(void* /*context*/, int action, const char* first, const char* seco
 }
 
 // The one statement of the text. Throws InvalidArgument unless it is a single statement that only reads.
-class Prompt {
+class ReadOnlyStatement {
  public:
-  Prompt(Connection& db, std::string_view text) : db_(db) {
+  ReadOnlyStatement(Connection& db, std::string_view text) : db_(db) {
     sqlite3_set_authorizer(db.handle(), authorize, nullptr);
     const char* tail = nullptr;
     const int code = sqlite3_prepare_v2(db.handle(), text.data(), static_cast<int>(text.size()), &handle_, &tail);
@@ -52,9 +52,9 @@ class Prompt {
       refuse("only statements that read are allowed");
     }
   }
-  ~Prompt() { sqlite3_finalize(handle_); }
-  Prompt(const Prompt&) = delete;
-  Prompt& operator=(const Prompt&) = delete;
+  ~ReadOnlyStatement() { sqlite3_finalize(handle_); }
+  ReadOnlyStatement(const ReadOnlyStatement&) = delete;
+  ReadOnlyStatement& operator=(const ReadOnlyStatement&) = delete;
 
   [[nodiscard]] sqlite3_stmt* handle() { return handle_; }
   [[nodiscard]] bool next() {
@@ -87,14 +87,14 @@ std::optional<std::string> cell(sqlite3_stmt* statement, int column) {
 
 TextTable run_sql(const std::string& path, std::string_view statement, int max_rows) {
   Connection db(path, Connection::Mode::reader, sql_prompt_busy_timeout);
-  Prompt prompt(db, statement);
+  ReadOnlyStatement statement_to_run(db, statement);
   TextTable table;
-  const int columns = sqlite3_column_count(prompt.handle());
+  const int columns = sqlite3_column_count(statement_to_run.handle());
   for (int column = 0; column < columns; ++column) {
-    table.columns.emplace_back(sqlite3_column_name(prompt.handle(), column));
+    table.columns.emplace_back(sqlite3_column_name(statement_to_run.handle(), column));
   }
   table.plain.assign(table.columns.size(), true);
-  while (prompt.next()) {
+  while (statement_to_run.next()) {
     if (std::ssize(table.rows) >= max_rows) {
       table.truncated = true;
       break;
@@ -102,9 +102,9 @@ TextTable run_sql(const std::string& path, std::string_view statement, int max_r
     auto& row = table.rows.emplace_back();
     for (int column = 0; column < columns; ++column) {
       // In SQLite values have types, columns do not.
-      const int type = sqlite3_column_type(prompt.handle(), column);
+      const int type = sqlite3_column_type(statement_to_run.handle(), column);
       if (type == SQLITE_TEXT || type == SQLITE_BLOB) { table.plain[static_cast<std::size_t>(column)] = false; }
-      row.push_back(cell(prompt.handle(), column));
+      row.push_back(cell(statement_to_run.handle(), column));
     }
   }
   return table;

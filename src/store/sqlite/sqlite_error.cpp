@@ -11,7 +11,7 @@ namespace hapax::store::sqlite {
 namespace {
 
 // SQLite reports an I/O error when the -shm file cannot grow on a full disk; errno tells this from a broken disk.
-bool says_full(sqlite3* db) {
+bool is_disk_full(sqlite3* db) {
   const int error = db == nullptr ? 0 : sqlite3_system_errno(db);
   return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
@@ -24,7 +24,7 @@ void throw_sqlite_error(sqlite3* db, int code, std::string_view path, std::strin
   if (db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (code & 0xff)) { detail = sqlite3_errmsg(db); }
   const std::string tail = " (while " + std::string(doing) + ": " + detail + ")";
   const int primary = code & 0xff;
-  switch (primary == SQLITE_IOERR && says_full(db) ? SQLITE_FULL : primary) {
+  switch (primary == SQLITE_IOERR && is_disk_full(db) ? SQLITE_FULL : primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw StoreBusy(where + "another connection held the database too long; find it with `hapax doctor`" + tail);

@@ -26,18 +26,18 @@ std::vector<Uuid> read_ids(Cursor& cursor) {
   return ids;
 }
 
-// The execution's worker is lost: the execution becomes pending again, unless it was lost max_lost times.
-void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
+// Makes an execution whose worker was lost pending again, or ends it if it was lost max_lost times.
+void requeue_lost(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   FoundLive found(tx, id);
   if (!found) { return; }
   add_attempt(tx, *found, "lost", std::nullopt, found->claimed_at.value_or(tx.now()));
   const int lost = found->lost + 1;
   const bool ends = found->to_be_cancelled() || lost >= found->max_lost;
   if (!ends) {
-    Waiting waiting = waiting_like(*found, found->run_at, found->attempt);
+    Waiting waiting = as_pending(*found, found->run_at, found->attempt);
     waiting.lost = lost;
-    found.done();
-    wait_again(tx, id, waiting);
+    found.close();
+    make_pending(tx, id, waiting);
     report.requeued += 1;
     return;
   }
@@ -51,13 +51,14 @@ void lose(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
     report.dead += 1;
   }
   ending.lost = lost;
-  end_by_others(tx, found, ending);
+  end_and_close_children(tx, found, ending);
 }
 
-// A session with a row that was set aside stays until that row is mended; its other rows are lost with it now.
+// A session with a row that was set aside stays until that row is repaired; the session's other executions are requeued
+// now.
 void sweep_sessions(Sweep& sweep, int limit) {
   WriteTransaction& tx = sweep.tx;
-  // Shortens leases that the clock, set back, has made longer.
+  // Leases that end too far ahead, because the clock was set back, are shortened.
   tx.db().use(far_sessions_sql).bind(tx.now()).run();
   std::vector<Uuid> lost;
   {
@@ -66,9 +67,9 @@ void sweep_sessions(Sweep& sweep, int limit) {
   }
   int budget = limit;
   for (const Uuid& session : lost) {
-    Sweep::Rows running = sweep.pick(claimed_by(tx.db(), session, sweep.look(budget)), budget);
+    Sweep::Rows running = sweep.pick(claimed_by(tx.db(), session, sweep.rows_to_fetch(budget)), budget);
     for (const Uuid& id : running.ids) {
-      if (!sweep.try_on(id, [&] { lose(tx, id, sweep.report); })) { running.left = true; }
+      if (!sweep.try_on(id, [&] { requeue_lost(tx, id, sweep.report); })) { running.left = true; }
       budget -= 1;
     }
     if (!running.all) {
@@ -83,12 +84,13 @@ void sweep_sessions(Sweep& sweep, int limit) {
 
 void time_out(WriteTransaction& tx, const Uuid& id, SweepReport& report) {
   FoundLive found(tx, id);
-  if (!found) { return; }  // it ended together with another row of this sweep
-  end_by_others(tx, found,
-                {.status = Status::timed_out,
-                 .error = encode_error(
-                     {.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}),
-                 .started_at = found->session ? found->claimed_at : std::nullopt});
+  if (!found) { return; }  // the sweep has ended it together with another row
+  end_and_close_children(
+      tx, found,
+      {.status = Status::timed_out,
+       .error =
+           encode_error({.type = "DeadlineExceeded", .message = "the execution's deadline has passed", .detail = ""}),
+       .started_at = found->session ? found->claimed_at : std::nullopt});
   report.timed_out += 1;
 }
 
@@ -97,7 +99,7 @@ void sweep_deadlines(Sweep& sweep, int limit) {
   std::vector<Uuid> found;
   {
     Cursor cursor = tx.db().use(deadlines_sql);
-    found = read_ids(cursor.bind(tx.now(), sweep.look(limit)));
+    found = read_ids(cursor.bind(tx.now(), sweep.rows_to_fetch(limit)));
   }
   const Sweep::Rows passed = sweep.pick(found, limit);
   for (const Uuid& id : passed.ids) {
@@ -120,7 +122,7 @@ SweepReport sweep(WriteTransaction& tx, const SweepRequest& request, RetentionCu
       sweep_expired(sweep, request.limit, cursor);
     });
   }
-  aside.tell(sweep.report);
+  aside.add_to(sweep.report);
   return sweep.report;
 }
 

@@ -40,7 +40,7 @@ class Savepoint {
 // Does `work` behind a savepoint. If `work` meets bad data, undoes all of it and returns what is wrong; returns nothing
 // when the work is done. Errors that concern the whole store (disk, locks, memory) are thrown.
 template <class Work>
-std::optional<std::string> try_apart(Connection& db, Work&& work) {
+std::optional<std::string> try_with_savepoint(Connection& db, Work&& work) {
   try {
     Savepoint savepoint(db);
     work();
@@ -60,22 +60,22 @@ struct Sweep {
   SetAside& aside;
   SweepReport report;
 
-  // True when `work` was done; otherwise the row is as before and set aside.
+  // Does `work` on the row behind a savepoint. If it meets bad data, sets the row aside, unchanged, and returns false.
   template <class Work>
   bool try_on(const Uuid& row, Work work) {
     const SweepReport before = report;
-    const std::optional<std::string> trouble = try_apart(tx.db(), work);
+    const std::optional<std::string> trouble = try_with_savepoint(tx.db(), work);
     if (!trouble) { return true; }
     report = before;
     aside.add(row, tx.now(), *trouble);
     return false;
   }
 
-  // The same for a part as a whole, which is then reported as failed.
+  // Does `work`, a part of the sweep, behind a savepoint. If it meets bad data, reports the part as failed.
   template <class Work>
   void try_part(Work work) {
     const SweepReport before = report;
-    const std::optional<std::string> trouble = try_apart(tx.db(), work);
+    const std::optional<std::string> trouble = try_with_savepoint(tx.db(), work);
     if (!trouble) { return; }
     report = before;
     report.failure = base::keep_head(*trouble, limits::sweep_error_bytes);
@@ -103,7 +103,7 @@ struct Sweep {
     return rows;
   }
   // How many rows a statement must find for pick() to know whether there are more.
-  [[nodiscard]] int look(int limit) const { return limit + 1 + aside.size(); }
+  [[nodiscard]] int rows_to_fetch(int limit) const { return limit + 1 + aside.size(); }
 };
 
 // retention.cpp: deletes expired executions with everything that belongs to them, and what else is kept for a time

@@ -22,7 +22,7 @@ constexpr const char* turn_append_sql =
     "INSERT INTO journal(execution, position, fence, kind, name, data, at, child) VALUES (?,?,?,?,?,?,?,?)";
 constexpr const char* take_back_sql = "DELETE FROM journal WHERE execution = ? AND position = ?";
 constexpr const char* child_sql = "UPDATE journal SET child = ? WHERE execution = ? AND position = ?";
-constexpr const char* forgive_sql = "UPDATE live SET lost = 0 WHERE id = ?";
+constexpr const char* clear_lost_sql = "UPDATE live SET lost = 0 WHERE id = ?";
 
 const ManyRows& running_many() {
   static const ManyRows& many = *new ManyRows(
@@ -57,7 +57,7 @@ bool append_one(WriteTransaction& tx, const JournalRow& row) {
   return cursor.run_unless_taken();
 }
 
-// How many rows were appended before a taken position.
+// Returns how many rows were appended before a taken position.
 std::size_t append_together(WriteTransaction& tx, std::span<const JournalRow> rows) {
   std::array<std::optional<Uuid>, rows_max> children;
   Cursor cursor = tx.db().use(append_many().sql(rows.size()));
@@ -164,7 +164,7 @@ AdvanceReply advance(WriteTransaction& tx, const Advance& turn) {
   }
   if (!append_entries(tx, turn.execution, turn.fence, turn.entries)) { return {}; }
   start_children(tx, turn.execution, turn.entries);
-  if (turn.clears_lost) { tx.db().use(forgive_sql).bind(turn.execution).run(); }
+  if (turn.clears_lost) { tx.db().use(clear_lost_sql).bind(turn.execution).run(); }
   return {.verdict = FinishVerdict::accepted, .at = tx.now()};
 }
 

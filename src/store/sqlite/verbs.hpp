@@ -28,9 +28,8 @@ namespace hapax::store::sqlite {
 // Called before an admission: throws CatalogueChanged when an item was made by an older catalogue. 1 SELECT per
 // namespace.
 void check_catalogues(WriteTransaction& tx, std::span<const NewExecution> items);
-// The version that changes of the namespace's tasks and settings have raised. 1 SELECT.
+// StoredCatalogue::version of the namespace. 1 SELECT.
 [[nodiscard]] std::int32_t catalogue_version(Connection& db, std::string_view namespace_name);
-// insert_live makes the row of a new execution; false when its id is live already. 1 INSERT.
 struct NewRow {
   int run = 1;
   Time run_at{};
@@ -39,6 +38,7 @@ struct NewRow {
   bool waited = false;
   std::string identity_key;  // shown for the execution, even when a later run holds the identity
 };
+// Inserts the row of a new execution; false when its id is live already. 1 INSERT.
 [[nodiscard]] bool insert_live(WriteTransaction& tx, const NewExecution& item, const QueueRow& queue,
                                const NewRow& fresh);
 
@@ -61,17 +61,17 @@ void hold_identity(WriteTransaction& tx, const base::Digest& identity, const Uui
 void unhold_identity(WriteTransaction& tx, const base::Digest& identity);
 void change_fingerprint(WriteTransaction& tx, const base::Digest& identity,
                         const std::optional<base::Digest>& fingerprint);
-// Marks a holder whose identity a later run has taken over: it has ended (1 UPDATE), or runs on without the identity (1
-// UPDATE, 1 INSERT).
+// Marks a holder whose identity a later run has taken over. The holder has ended (1 UPDATE), or runs on without the
+// identity (1 UPDATE, 1 INSERT).
 void mark_superseded(WriteTransaction& tx, const base::Digest& identity, const Holder& holder);
-// Called when the record of an execution with that identity is deleted. 1 SELECT, and 1 DELETE or UPDATE if that
-// execution is the holder.
 struct Released {
   Uuid execution;
   std::int64_t queue_id = 0;
   Status ended_as = Status::completed;
   Time ended_at{};
 };
+// Called when the record of an execution with that identity is deleted. 1 SELECT, and 1 DELETE or UPDATE if that
+// execution is the holder.
 void release_identity(WriteTransaction& tx, const base::Digest& identity, const Released& released);
 // Deletes up to `limit` tombstones whose time is over; returns how many were deleted.
 int sweep_tombstones(WriteTransaction& tx, int limit);
@@ -80,9 +80,9 @@ int sweep_tombstones(WriteTransaction& tx, int limit);
 [[nodiscard]] ClaimReply claim(WriteTransaction& tx, const ClaimRequest& request);
 void promote_due(WriteTransaction& tx, const QueueRow& queue);
 
-// claim_limited.cpp Adds the executions of one line range of a queue with limits that the request may have to `claims`,
-// up to `limit` in all and at most `idle` of them. The claims count as started, but their rows in live are not changed
-// yet. Returns how long until a rate limit allows more.
+// claim_limited.cpp Adds the claimable executions of one line range of a queue with limits to `claims`, up to `limit`
+// in all and at most `idle` of them. The limits count these claims as started; the rows in live are not changed yet.
+// Returns how long until a rate limit allows more.
 [[nodiscard]] std::optional<Duration> take_limited(WriteTransaction& tx, claim_order::Range range,
                                                    const QueueRow& queue, const ClaimRequest& request,
                                                    std::size_t limit, int idle, std::vector<Claim>& claims);
@@ -108,15 +108,14 @@ void sweep_key_rates(WriteTransaction& tx);
 // new to the transaction), 1 INSERT, 1 DELETE, and the cost of the journal entries.
 [[nodiscard]] bool complete_together(WriteTransaction& tx, std::span<const Finish> finishes);
 
-// warm_up.cpp
-// Runs a worker's usual statements; the caller rolls the transaction back.
+// warm_up.cpp Runs the statements that a worker uses most; the caller rolls the transaction back.
 void warm_up(WriteTransaction& tx);
 
 // sessions.cpp
 void open_session(WriteTransaction& tx, const NewSession& session);
 [[nodiscard]] BeatReply beat(WriteTransaction& tx, const Beat& beat);
 void close_session(WriteTransaction& tx, const Uuid& session);
-// The executions that become pending again when the session goes: all that it runs except guards.
+// The executions that become pending again when the session is closed or lost: all that it runs except guards.
 [[nodiscard]] std::vector<Uuid> claimed_by(Connection& db, const Uuid& session, int limit);
 [[nodiscard]] std::vector<Uuid> cancel_requests(ReadTransaction& tx, const Uuid& session);
 [[nodiscard]] std::vector<SessionInfo> sessions(ReadTransaction& tx);
@@ -132,9 +131,9 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 
 // guards.cpp
 [[nodiscard]] std::optional<Guard> guard(ReadTransaction& tx, const base::Digest& identity);
-// guard() for a guard that has completed, without the fields that Store::guard_outcome leaves out. `found` stays empty
-// when the guard was never begun. Returns false when the guard may exist in any other state. 1 SELECT without a
-// transaction around it; 2 after a wrong hint.
+// Finds a completed guard, without the fields that Store::guard_outcome leaves out. `found` stays empty when no guard
+// holds the identity. Returns false when the guard may be in any other state. 1 SELECT without a transaction; 2 after a
+// wrong hint.
 [[nodiscard]] bool find_outcome(SingleRead& read, GuardHints& hints, const base::Digest& identity,
                                 std::optional<Guard>& found);
 // 1 SELECT and 5 DELETEs.
@@ -148,9 +147,10 @@ void close_session(WriteTransaction& tx, const Uuid& session);
 // cancel_retry.cpp
 // Each act with a known actor costs 1 INSERT more, for the audit line.
 [[nodiscard]] CancelResult cancel(WriteTransaction& tx, const Uuid& id, std::string_view reason, const Actor& by);
-// end_execution for an execution that the store ends, not its worker: child workflows that do not outlive it are
-// cancelled. For a workflow that has begun, 1 SELECT more and a cancel for each child.
-void end_by_others(WriteTransaction& tx, FoundLive& found, const Ending& ending);
+// Ends an execution that does not end by its worker's finish, and cancels its child workflows, except those that
+// outlive their parent. The cost of end_execution; for a workflow that has begun, 1 SELECT more and a cancel for each
+// child.
+void end_and_close_children(WriteTransaction& tx, FoundLive& found, const Ending& ending);
 [[nodiscard]] RetryResult retry(WriteTransaction& tx, const RetryRequest& request, const Actor& by);
 [[nodiscard]] bool discard(WriteTransaction& tx, const Uuid& id, const Actor& by);
 [[nodiscard]] bool annotate(WriteTransaction& tx, const Uuid& id, std::string_view note, const Actor& by);
@@ -222,9 +222,9 @@ void take_back_rows(WriteTransaction& tx, std::span<const JournalRow> rows);
 // append_rows for the entries of one execution.
 [[nodiscard]] bool append_entries(WriteTransaction& tx, const Uuid& execution, std::int64_t fence,
                                   std::span<const JournalEntry> entries);
-// start_children admits the executions that the appended entries start, and waits for them. The cost of an admission
-// each, and 1 INSERT. It may change or even end the row of the execution itself.
 [[nodiscard]] bool starts_something(std::span<const JournalEntry> entries);
+// Admits the executions that the appended entries start, and adds the entries as waiters. An admission may change or
+// even end `execution` itself. The cost of an admission each, and 1 INSERT.
 void start_children(WriteTransaction& tx, const Uuid& execution, std::span<const JournalEntry> entries);
 void seed_journal(WriteTransaction& tx, const Uuid& execution, const Seed& seed);
 // Ends a workflow's run and makes its next run. The cost of end_execution, and of an admission with 1 SELECT, 1 INSERT

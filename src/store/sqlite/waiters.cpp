@@ -25,7 +25,7 @@ std::optional<Uuid> send_ended(WriteTransaction& tx, const Uuid& awaited, const 
   NewEvent event{.kind = EventKind::ended, .position = waiter.position, .child = awaited};
   Cursor ended = tx.db().use(waiters_ended_sql);
   if (!ended.bind(awaited, tx.now()).next()) {
-    // Only the execution's identity is still held; its result is gone.
+    // The execution's record has been deleted; only its identity is still held.
     const std::string error = encode_error(expired_error());
     event.kind = EventKind::refused;
     event.error = error;

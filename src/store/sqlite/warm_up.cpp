@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t executions = rows_max + rows_min + 1;
 
 // An id that no real execution or session has: its timestamp is 1970.
-Uuid made_up(std::size_t number) {
+Uuid warm_up_id(std::size_t number) {
   Uuid id;
   id.bytes.back() = static_cast<std::uint8_t>(number);
   return id;
@@ -22,7 +22,7 @@ Uuid made_up(std::size_t number) {
 
 NewExecution execution(std::size_t number, const QueueRef& queue, const Uuid& session) {
   NewExecution item;
-  item.id = made_up(number);
+  item.id = warm_up_id(number);
   item.queue = queue;
   item.task = "warm-up";
   item.kind = Kind::workflow;
@@ -44,7 +44,7 @@ std::vector<JournalEntry> entry_at(std::int32_t position) {
 }  // namespace
 
 void warm_up(WriteTransaction& tx) {
-  const Uuid session = made_up(executions);
+  const Uuid session = warm_up_id(executions);
   const QueueRef queue{.namespace_name = "hapax", .name = "warm-up"};
   open_session(tx, {.id = session, .worker = "warm-up", .queues = {queue}});
   std::vector<NewExecution> items;

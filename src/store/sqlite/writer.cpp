@@ -33,7 +33,7 @@ constexpr int few_pages = 64;
 // More than a commit of one task needs.
 constexpr int pages_ahead = 32;
 
-// Whether a file may be that long and the disk has more than four times that much space left.
+// Whether the file may grow to `bytes`, and the disk has more than four times as much space left.
 bool has_room(const std::string& path, sqlite3_int64 bytes) {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < static_cast<rlim_t>(bytes)) { return false; }
@@ -143,7 +143,7 @@ void Writer::leave() {
     const bool full =
         shared_->members >= shared_members_max || std::chrono::steady_clock::now() - shared_->began > shared_patience;
     static const bool plain = base::takes_plain_path("sqlite-shared-commit");
-    // Nothing may join a transaction that SQLite has rolled back.
+    // No thread may join a transaction that SQLite has rolled back.
     if (!plain && waiting_.load() > 0 && !full && in_transaction()) {
       mutex_.unlock();
       return;

@@ -48,9 +48,8 @@ class StoreClock {
 // each checkpoint costs two syncs of its own.
 inline constexpr int checkpoint_pages = 4000;
 
-// For the same reason the log is filled with zeros ahead of its frames, by this much at a time once a process has
-// written 64 pages, and to its full length before a worker's first work. SQLite reads such a tail as what it is: no
-// frames.
+// For the same reason the log is filled with zeros ahead of its frames: by this much at a time once a process has
+// written 64 pages, and to its full length before a worker's first work. SQLite finds no frames in the zeros.
 inline constexpr int log_step_bytes = 256 << 10;
 
 // The transactions that share one COMMIT. `done` is set when the COMMIT is over; `error` then says why nothing was
