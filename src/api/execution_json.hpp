@@ -16,6 +16,8 @@ class App;
 
 namespace hapax::api {
 
+// {"base","cap","multiplier","jitter"}
+[[nodiscard]] std::string retry_json(const RetryPolicy& policy);
 [[nodiscard]] std::string error_json(const std::optional<model::ErrorInfo>& error);
 [[nodiscard]] std::string attempt_json(const model::Attempt& attempt);
 [[nodiscard]] std::string attempts_json(const std::vector<model::Attempt>& attempts);

@@ -76,12 +76,7 @@ void App::handle_workflow_json(const TaskSpec& workflow, RawWorkflow function) {
 
 AnyHandle App::start_json(const TaskSpec& workflow, std::string input_json, const StartOptions& options) {
   state_->forbid_in_transaction("starting a workflow");
-  const EnqueueOptions enqueue = enqueue_options(options);
-  return engine::with_current_catalogue(state_->catalogue(), [&] {
-    model::NewExecution request = state_->request(workflow, input_json, enqueue);
-    request.kind = model::Kind::workflow;
-    return state_->admit(std::move(request), workflow.name, enqueue);
-  });
+  return state_->admit(workflow, input_json, enqueue_options(options), model::Kind::workflow);
 }
 
 void App::start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
@@ -199,8 +194,8 @@ AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
   spec.options.max_attempts = 1;
   const auto seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
   const model::Admission admission = engine::with_current_catalogue(state_->catalogue(), [&] {
-    model::NewExecution request = state_->request(spec, from.execution.input, enqueue_options(options));
-    request.kind = model::Kind::workflow;
+    model::NewExecution request =
+        state_->request(spec, from.execution.input, enqueue_options(options), model::Kind::workflow);
     request.seed = seed;
     request.labels.forked_from = run;
     return state_->engine().admit(std::move(request));

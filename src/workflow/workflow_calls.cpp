@@ -114,7 +114,6 @@ std::int32_t WorkflowRun::start(Entry kind, model::NewExecution request, std::st
   request.parent = id_;
   // A child has a key of its own, so no change of the catalogue need refuse the turn.
   request.catalogue_version = model::NewExecution::no_catalogue;
-  model::check_new_execution(request);
   model::JournalEntry& entry = replay_.add(kind, request.task, std::move(data));
   entry.start = std::make_shared<const model::NewExecution>(std::move(request));
   return entry.position;
@@ -139,7 +138,7 @@ std::int32_t WorkflowRun::start_task(const TaskSpec& task, std::string input, co
                          .concurrency_key = options.concurrency_key,
                          .ordering_key = options.ordering_key,
                          .traceparent = claim().labels.traceparent};
-  model::NewExecution request = app_->request_of_run(task, std::move(input), enqueue);
+  model::NewExecution request = app_->request_of_run(task, std::move(input), enqueue, model::Kind::task);
   nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}};
   return start(Entry::task, std::move(request), data.dump());
 }
@@ -157,8 +156,7 @@ std::int32_t WorkflowRun::start_child(const TaskSpec& spec, std::string input, c
                          .tags = options.tags,
                          .deadline = options.deadline,
                          .traceparent = claim().labels.traceparent};
-  model::NewExecution request = app_->request_of_run(spec, std::move(input), enqueue);
-  request.kind = model::Kind::workflow;
+  model::NewExecution request = app_->request_of_run(spec, std::move(input), enqueue, model::Kind::workflow);
   const bool abandon = options.parent_close == ParentClose::abandon;
   if (abandon) { request.labels.metadata = model::outliving_metadata; }
   nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}, {"close", abandon ? "abandon" : "cancel"}};
