@@ -159,10 +159,10 @@ http::Response query(Api& api, http::Call& call) {
 }
 
 http::Response fork(Api& api, http::Call& call) {
-  const Members body(call.body(), {"steps", "workflow_id"});
+  const base::JsonView body(call.body(), {"steps", "workflow_id"});
   const std::string workflow_id = body.require_text("workflow_id", "order-456-again");
   model::check_key(workflow_id, "workflow_id");
-  const std::optional<std::int64_t> steps = body.integer("steps");
+  const std::optional<std::int64_t> steps = body.find_integer("steps");
   if (!steps) { throw InvalidArgument("steps", "is missing; expected how many entries the new run has behind it"); }
   if (*steps < 0 || *steps > INT32_MAX) {
     throw InvalidArgument("steps", std::to_string(*steps) + " is out of range; expected 0 or more");
