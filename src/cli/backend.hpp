@@ -45,12 +45,6 @@ struct Retrying {
   bool named = false;  // IDs were given one by one; then a single ID that cannot be retried is an error
 };
 
-struct SignalRequest {
-  std::string name;
-  std::string data = "null";
-  std::optional<std::string> once;
-};
-
 // The answer to one line of a bulk enqueue.
 struct BulkAnswer {
   std::string admission;  // a document; empty: the line was refused
@@ -155,7 +149,7 @@ class Backend {
 
   // ---- Workflows -------------------------------------------------------------------------------------------------
   // {"id","workflow","workflow_id","signal"}
-  [[nodiscard]] virtual std::string signal(const Uuid& id, const SignalRequest& signal) = 0;
+  [[nodiscard]] virtual std::string signal(const model::Signal& signal) = 0;
   [[nodiscard]] virtual std::string export_journal(const Uuid& id) = 0;
   [[nodiscard]] virtual std::string fork(const Uuid& id, int steps, const std::string& workflow_id) = 0;
 

@@ -187,8 +187,8 @@ std::int64_t ServerBackend::annotate(std::span<const Uuid> ids, const std::strin
   return JsonView(api_->post(path({"dead-letters", "annotate"}), body, true)).integer("annotated");
 }
 
-std::string ServerBackend::signal(const Uuid& id, const SignalRequest& signal) {
-  std::string target = path({"executions", id.to_string(), "signals", signal.name});
+std::string ServerBackend::signal(const model::Signal& signal) {
+  std::string target = path({"executions", signal.execution.to_string(), "signals", signal.name});
   if (signal.once) { target += QueryText().add("once", *signal.once).text(); }
   return api_->post(std::move(target), signal.data, signal.once.has_value());
 }

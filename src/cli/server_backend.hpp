@@ -27,7 +27,7 @@ class ServerBackend : public Backend {
   [[nodiscard]] std::string retry(std::span<const Uuid> ids, const Retrying& how) override;
   [[nodiscard]] std::int64_t discard(std::span<const Uuid> ids) override;
   [[nodiscard]] std::int64_t annotate(std::span<const Uuid> ids, const std::string& note) override;
-  [[nodiscard]] std::string signal(const Uuid& id, const SignalRequest& signal) override;
+  [[nodiscard]] std::string signal(const model::Signal& signal) override;
   [[nodiscard]] std::string export_journal(const Uuid& id) override;
   [[nodiscard]] std::string fork(const Uuid& id, int steps, const std::string& workflow_id) override;
   [[nodiscard]] std::vector<std::string> queues() override;

@@ -9,13 +9,10 @@
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
 #include "engine/build_request.hpp"
-#include "engine/step_thread.hpp"
+#include "engine/follow_continuations.hpp"
 #include "engine/sweeper.hpp"
-#include "engine/waiters.hpp"
 #include "model/identity.hpp"
 #include "schedule/activity.hpp"
-
-#include <algorithm>
 
 namespace hapax::cli {
 namespace {
@@ -155,17 +152,13 @@ std::string StoreBackend::admit(const RequestFields& asked) {
 std::unique_ptr<Bulk> StoreBackend::bulk() { return std::make_unique<StoreBulk>(engine_, namespace_name_); }
 
 std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_most) {
-  const Time until = at_most ? engine::engine_now() + std::min(*at_most, engine::longest_wait) : engine::never;
+  if (const auto end = engine::wait_through(engine_.waiters(), first, at_most, false)) { return outcome_json(*end); }
   Uuid id = first;
-  while (true) {
-    std::optional<Duration> left;
-    if (at_most) { left = std::max(until - engine::engine_now(), Duration::zero()); }
-    std::optional<model::Outcome> end = engine_.waiters().wait(id, left, false);
-    if (!end) { break; }
-    if (!end->continued_as) { return outcome_json(*end); }
-    id = *end->continued_as;
+  std::optional<model::Outcome> standing = store().outcomes({&id, 1}).front();
+  while (standing && standing->continued_as) {
+    id = *standing->continued_as;
+    standing = store().outcomes({&id, 1}).front();
   }
-  const std::optional<model::Outcome> standing = store().outcomes({&id, 1}).front();
   if (!standing) {
     throw ResultExpired("the record of execution " + id.to_string() +
                         " is gone (retention), its result cannot be told");
@@ -209,12 +202,9 @@ std::int64_t StoreBackend::annotate(std::span<const Uuid> ids, const std::string
   return operations_.annotate(operations_.dead_letters(ids), note);
 }
 
-std::string StoreBackend::signal(const Uuid& id, const SignalRequest& signal) {
-  model::Execution got = get(id);
-  app::require_workflow(got);
-  shell_.app().find_any(id).signal_json(signal.name, signal.data, signal.once);
-  while (got.continued_as) { got = get(*got.continued_as); }
-  return signalled_json(got, signal.name);
+std::string StoreBackend::signal(const model::Signal& signal) {
+  check(signal.execution);  // ends an overdue execution
+  return signalled_json(operations_.signal(signal).run, signal.name);
 }
 
 std::string StoreBackend::export_journal(const Uuid& id) { return shell_.app().export_journal(id); }

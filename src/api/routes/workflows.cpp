@@ -30,20 +30,13 @@ namespace {
 http::Response signal(Api& api, http::Call& call) {
   check_query(call.request(), {"once"});
   const Uuid id = path_id(call);
-  const std::string& namespace_name = call.principal().namespace_name;
   const std::string data = call.body().empty() ? "null" : call.body();
   const std::optional<std::string> once = call.request().parameter("once");
   const std::string& name = call.parameter("name");
   if (once) { model::check_key(*once, "once"); }
-  const model::Execution got = call.blocking([&] {
-    const model::Execution asked = api.find(namespace_name, id);
-    app::require_workflow(asked);
-    api.tenant(namespace_name)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
-    model::Execution last = asked;
-    while (last.continued_as) { last = api.find(namespace_name, *last.continued_as); }
-    return last;
-  });
-  api.feeds().changed(namespace_name, got.id);
+  const model::Execution got = call.blocking(
+      [&] { return api.operations(call).signal({.execution = id, .name = name, .data = data, .once = once}).run; });
+  api.feeds().changed(call.principal().namespace_name, got.id);
   return json_answer(api::signalled_json(got, name));
 }
 
