@@ -79,16 +79,11 @@ std::string timeline_json(const std::vector<TimelineEntry>& timeline) {
         .raw("child", uuid_or_null(entry.child))
         .raw("input", or_null(entry.input))
         .raw("result", or_null(entry.result))
-        .raw("error", error_json(error_of(entry)))
+        .raw("error", error_json(entry.error))
         .text_or_null("detail", entry.detail);
     items.push_back(item.str());
   }
   return base::json_array(items);
-}
-
-std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry) {
-  if (!entry.error) { return std::nullopt; }
-  return model::ErrorInfo{entry.error->type, entry.error->message, entry.error->detail};
 }
 
 std::string execution_json(const model::Execution& e, bool payloads, const ExecutionDetails* details) {

@@ -42,6 +42,4 @@ struct ExecutionDetails {
 // {"id","status","reasons":[{"code","sentence","remedy"}]}
 [[nodiscard]] std::string explain_json(const model::Execution& execution, const std::vector<model::Reason>& reasons);
 
-[[nodiscard]] std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry);
-
 }  // namespace hapax::api

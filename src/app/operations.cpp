@@ -105,7 +105,7 @@ model::ListQuery query_of(const std::string& namespace_name, const ListOptions& 
   query.queue = options.queue;
   query.task = options.task;
   query.tag = options.tag;
-  for (const MetadataFilter& filter : options.metadata) { query.metadata.push_back({filter.key, filter.value}); }
+  query.metadata = options.metadata;
   model::check_metadata_matches(query.metadata);
   query.parent = options.parent;
   query.created_from = options.created_from;
