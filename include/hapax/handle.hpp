@@ -2,6 +2,7 @@
 #pragma once
 
 #include <hapax/detail/json_codec.hpp>
+#include <hapax/inspect.hpp>
 #include <hapax/status.hpp>
 #include <hapax/time.hpp>
 #include <hapax/uuid.hpp>
@@ -18,14 +19,6 @@ namespace hapax {
 namespace detail {
 class AppState;
 }
-
-// The effect of cancel() on the execution.
-enum class CancelAnswer : std::uint8_t {
-  cancelled,  // it was pending and has ended now
-  requested,  // it is running; its handler is told within about a second
-  finished,   // it had ended before
-  not_found,
-};
 
 // A handle without the result's type. A small value: copies refer to the same execution. Any thread may use it. A
 // handle keeps the app's store open.

@@ -18,6 +18,15 @@ struct ErrorDetails {
   std::string type{};
   std::string message{};
   std::string detail{};
+  friend bool operator==(const ErrorDetails&, const ErrorDetails&) = default;
+};
+
+// The effect of a cancel on an execution.
+enum class CancelAnswer : std::uint8_t {
+  cancelled,  // it was pending and has ended now
+  requested,  // it is running; its handler is told within about a second
+  finished,   // it had ended before
+  not_found,
 };
 
 // One execution in full, live or finished. Payloads are JSON text.

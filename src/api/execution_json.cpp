@@ -24,14 +24,6 @@ std::string uuid_or_null(const std::optional<Uuid>& id) { return id ? base::json
 
 std::string or_null(const std::optional<std::string>& json) { return json && !json->empty() ? *json : "null"; }
 
-std::string retry_json(const std::optional<RetryPolicy>& policy) {
-  const RetryPolicy shown = policy.value_or(RetryPolicy{});
-  base::JsonObject object;
-  object.duration("base", shown.base).duration("cap", shown.cap).number("multiplier", shown.multiplier);
-  object.text("jitter", shown.jitter == Jitter::full ? "full" : shown.jitter == Jitter::equal ? "equal" : "none");
-  return object.str();
-}
-
 std::string rate_json(const std::optional<RateLimit>& limit) {
   return limit ? base::json_text(format_rate_limit(*limit)) : "null";
 }
@@ -39,6 +31,13 @@ std::string rate_json(const std::optional<RateLimit>& limit) {
 std::string number_json(const std::optional<int>& number) { return number ? std::to_string(*number) : "null"; }
 
 }  // namespace
+
+std::string retry_json(const RetryPolicy& policy) {
+  base::JsonObject object;
+  object.duration("base", policy.base).duration("cap", policy.cap).number("multiplier", policy.multiplier);
+  object.text("jitter", policy.jitter == Jitter::full ? "full" : policy.jitter == Jitter::equal ? "equal" : "none");
+  return object.str();
+}
 
 std::string error_json(const std::optional<model::ErrorInfo>& error) {
   if (!error) { return "null"; }
@@ -80,16 +79,11 @@ std::string timeline_json(const std::vector<TimelineEntry>& timeline) {
         .raw("child", uuid_or_null(entry.child))
         .raw("input", or_null(entry.input))
         .raw("result", or_null(entry.result))
-        .raw("error", error_json(error_of(entry)))
+        .raw("error", error_json(entry.error))
         .text_or_null("detail", entry.detail);
     items.push_back(item.str());
   }
   return base::json_array(items);
-}
-
-std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry) {
-  if (!entry.error) { return std::nullopt; }
-  return model::ErrorInfo{entry.error->type, entry.error->message, entry.error->detail};
 }
 
 std::string execution_json(const model::Execution& e, bool payloads, const ExecutionDetails* details) {
@@ -121,7 +115,7 @@ std::string execution_json(const model::Execution& e, bool payloads, const Execu
       .time("expires_at", e.expires_at)
       .time("deadline", e.deadline)
       .duration("timeout", e.attempt_timeout)
-      .raw("retry", retry_json(e.retry))
+      .raw("retry", retry_json(e.retry.value_or(RetryPolicy{})))
       .raw("parent", uuid_or_null(e.parent));
   if (details != nullptr) { object.text_or_null("parent_workflow_id", details->parent_workflow_id.value_or("")); }
   object.boolean("waiting", e.waiting)

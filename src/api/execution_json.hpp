@@ -16,6 +16,8 @@ class App;
 
 namespace hapax::api {
 
+// {"base","cap","multiplier","jitter"}
+[[nodiscard]] std::string retry_json(const RetryPolicy& policy);
 [[nodiscard]] std::string error_json(const std::optional<model::ErrorInfo>& error);
 [[nodiscard]] std::string attempt_json(const model::Attempt& attempt);
 [[nodiscard]] std::string attempts_json(const std::vector<model::Attempt>& attempts);
@@ -39,7 +41,5 @@ struct ExecutionDetails {
 [[nodiscard]] std::string admission_json(const model::Admission& admission, const std::optional<model::Outcome>& end);
 // {"id","status","reasons":[{"code","sentence","remedy"}]}
 [[nodiscard]] std::string explain_json(const model::Execution& execution, const std::vector<model::Reason>& reasons);
-
-[[nodiscard]] std::optional<model::ErrorInfo> error_of(const TimelineEntry& entry);
 
 }  // namespace hapax::api

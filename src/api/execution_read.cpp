@@ -144,9 +144,7 @@ std::vector<TimelineEntry> read_timeline(std::string_view array) {
     entry.child = view.uuid("child");
     entry.input = optional_raw(view, "input");
     entry.result = optional_raw(view, "result");
-    if (const std::optional<model::ErrorInfo> error = read_error(view.raw("error"))) {
-      entry.error = ErrorDetails{error->type, error->message, error->detail};
-    }
+    entry.error = read_error(view.raw("error"));
     entry.detail = view.text("detail");
     timeline.push_back(std::move(entry));
   }

@@ -5,7 +5,6 @@
 #include "engine/build_request.hpp"
 #include "model/admission.hpp"
 #include "model/refusal.hpp"
-#include "model/validate.hpp"
 
 #include <algorithm>
 
@@ -68,7 +67,6 @@ AskedIdentity ask_identity(store::Store& store, const std::string& namespace_nam
                       .canonical = {},
                       .holding = {},
                       .would = {}};
-  model::check_new_execution(asked.request);
   if (asked.request.identity && asked.request.identity->key.empty()) {
     asked.canonical = model::key_material(asked.rules, asked.request.task, asked.request.input)->canonical;
   }

@@ -41,9 +41,7 @@ App open(const std::string& url, const OpenOptions& options) {
 
 AnyHandle App::enqueue_json(const TaskSpec& task, std::string input_json, const EnqueueOptions& options) {
   state_->forbid_in_transaction("a plain enqueue");
-  return engine::with_current_catalogue(state_->catalogue(), [&] {
-    return state_->admit(state_->request(task, input_json, options), task.name, options);
-  });
+  return state_->admit(task, input_json, options, model::Kind::task);
 }
 
 void App::enqueue_json_async(const TaskSpec& task, std::string input_json, const EnqueueOptions& options,

@@ -9,10 +9,6 @@ namespace hapax {
 
 namespace {
 
-std::optional<ErrorDetails> details(const std::optional<model::ErrorInfo>& error) {
-  return error ? std::optional(ErrorDetails{error->type, error->message, error->detail}) : std::nullopt;
-}
-
 ExecutionRecord to_public(model::Execution&& from) {
   ExecutionRecord to;
   to.id = from.id;
@@ -21,7 +17,7 @@ ExecutionRecord to_public(model::Execution&& from) {
   to.status = from.status;
   to.input = std::move(from.input);
   to.result = std::move(from.result);
-  to.error = details(from.error);
+  to.error = std::move(from.error);
   to.priority = from.priority;
   to.run = from.run;
   to.attempt = from.attempt;
@@ -60,16 +56,6 @@ ExecutionRecord to_public(model::Execution&& from) {
   return to;
 }
 
-CancelAnswer to_public(model::CancelVerdict verdict) {
-  switch (verdict) {
-    case model::CancelVerdict::cancelled: return CancelAnswer::cancelled;
-    case model::CancelVerdict::requested: return CancelAnswer::requested;
-    case model::CancelVerdict::finished: return CancelAnswer::finished;
-    case model::CancelVerdict::not_found: return CancelAnswer::not_found;
-  }
-  return CancelAnswer::not_found;
-}
-
 }  // namespace
 
 std::optional<ExecutionRecord> App::get(const Uuid& id) {
@@ -88,19 +74,13 @@ std::vector<ExecutionRecord> App::list(const ListOptions& options) {
 }
 
 std::vector<AttemptRecord> App::attempts(const Uuid& id) {
-  std::vector<AttemptRecord> records;
-  if (!state_->is_own(id)) { return records; }
-  for (const model::Attempt& attempt : state_->store().attempts(id)) {
-    records.push_back({attempt.number, attempt.worker, attempt.started_at, attempt.ended_at, attempt.outcome,
-                       details(attempt.error)});
-  }
-  return records;
+  return state_->is_own(id) ? state_->store().attempts(id) : std::vector<AttemptRecord>();
 }
 
 CancelAnswer App::cancel(const Uuid& id, std::string_view reason) {
   const app::Operations operations = state_->change("cancel");
   const std::vector<model::CancelResult> results = operations.cancel(operations.named({&id, 1}), reason);
-  return results.empty() ? CancelAnswer::not_found : to_public(results.front().verdict);
+  return results.empty() ? CancelAnswer::not_found : results.front().verdict;
 }
 
 AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
@@ -111,13 +91,7 @@ AnyHandle App::retry(const Uuid& id, bool new_effect_key) {
   return state_->handle(admission);
 }
 
-std::vector<Explanation> App::explain(const Uuid& id) {
-  std::vector<Explanation> explanations;
-  for (model::Reason& reason : state_->operations().explain(id).reasons) {
-    explanations.push_back({std::move(reason.code), std::move(reason.sentence), std::move(reason.remedy)});
-  }
-  return explanations;
-}
+std::vector<Explanation> App::explain(const Uuid& id) { return state_->operations().explain(id).reasons; }
 
 std::vector<QueueStats> App::queues() {
   std::vector<QueueStats> stats;

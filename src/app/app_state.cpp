@@ -42,18 +42,25 @@ void AppState::forbid_in_transaction(std::string_view what) const {
 }
 
 model::NewExecution AppState::request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
-                                      Declare declare) {
-  auto request =
-      engine::make_request(namespace_name_, task, catalogue_->find(task, declare), std::move(input), options);
-  request.labels.actor = actor_;
-  return request;
+                                      model::Kind kind, Declare declare) {
+  return engine::make_request({.namespace_name = namespace_name_,
+                               .task = task,
+                               .entry = catalogue_->find(task, declare),
+                               .input = std::move(input),
+                               .options = options,
+                               .kind = kind,
+                               .actor = actor_});
+}
+
+AnyHandle AppState::admit(const TaskSpec& task, const std::string& input, const EnqueueOptions& options,
+                          model::Kind kind) {
+  return engine::with_current_catalogue(*catalogue_,
+                                        [&] { return admit(request(task, input, options, kind), task.name, options); });
 }
 
 AnyHandle AppState::admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options) {
   const model::QueueRef queue = runs_inline ? request.queue : model::QueueRef{};
-  engine::Asking asking{
-      .task = task, .key = options.task_id ? std::string_view(*options.task_id) : "", .kind = request.kind};
-  if (request.identity) { asking.mode = request.identity->mode; }
+  const engine::Asking asking = engine::asking_of(task, options, request);
   const model::Admission admission = engine_->admit(std::move(request));
   engine::throw_if_refused(admission, asking);
   if (runs_inline) { run_inline(queue); }
@@ -68,34 +75,26 @@ void AppState::admit_async(AsyncRequest asked) { submit(std::make_shared<AsyncRe
 void AppState::submit(const std::shared_ptr<AsyncRequest>& asked) {
   try {
     if (runs_inline) {
-      AnyHandle made = engine::with_current_catalogue(*catalogue_, [&] {
-        model::NewExecution request = this->request(asked->task, asked->input, asked->options);
-        request.kind = asked->kind;
-        return admit(std::move(request), asked->task.name, asked->options);
-      });
+      AnyHandle made = admit(asked->task, asked->input, asked->options, asked->kind);
       asked->callback(std::move(made), nullptr);
       return;
     }
-    model::NewExecution request = this->request(asked->task, asked->input, asked->options);
-    request.kind = asked->kind;
-    const model::IdentityMode mode = request.identity ? request.identity->mode : model::IdentityMode::hold;
-    engine_->admit_async(std::move(request), [state = shared_from_this(), asked, mode](
+    model::NewExecution request = this->request(asked->task, asked->input, asked->options, asked->kind);
+    const engine::Asking asking = engine::asking_of(asked->task.name, asked->options, request);
+    engine_->admit_async(std::move(request), [state = shared_from_this(), asked, asking](
                                                  const model::Admission& admission, std::exception_ptr error) {
-      state->answer(asked, admission, mode, std::move(error));
+      state->answer(asked, admission, asking, std::move(error));
     });
   } catch (...) { asked->callback({}, std::current_exception()); }
 }
 
 void AppState::answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission,
-                      model::IdentityMode mode, std::exception_ptr error) {
+                      const engine::Asking& asking, std::exception_ptr error) {
   const EnqueueOptions& options = asked->options;
   AnyHandle made;
   try {
     if (error) { std::rethrow_exception(error); }
-    engine::throw_if_refused(admission, {.task = asked->task.name,
-                                         .key = options.task_id ? std::string_view(*options.task_id) : "",
-                                         .kind = asked->kind,
-                                         .mode = mode});
+    engine::throw_if_refused(admission, asking);
     made = handle(admission);
   } catch (const store::CatalogueChanged& changed) {
     if (asked->round++ < limits::catalogue_rounds) {

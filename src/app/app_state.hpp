@@ -100,14 +100,15 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   // ---- Requests --------------------------------------------------------------------------------------------------
   using Declare = engine::CatalogueCache::Declare;
   [[nodiscard]] model::NewExecution request(const TaskSpec& task, std::string input, const EnqueueOptions& options,
-                                            Declare declare = Declare::yes);
+                                            model::Kind kind = model::Kind::task, Declare declare = Declare::yes);
   [[nodiscard]] model::NewExecution request_of_run(const TaskSpec& task, std::string input,
-                                                   const EnqueueOptions& options) override {
-    return request(task, std::move(input), options, Declare::not_now);
+                                                   const EnqueueOptions& options, model::Kind kind) override {
+    return request(task, std::move(input), options, kind, Declare::not_now);
   }
-  // Admits the request through the group commit; `task` is the name for errors. Waits for the holder when
-  // options.on_conflict says so.
-  [[nodiscard]] AnyHandle admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options);
+  // Makes a request, again when the catalogue has changed meanwhile, and admits it through the group commit. Waits for
+  // the holder when options.on_conflict says so.
+  [[nodiscard]] AnyHandle admit(const TaskSpec& task, const std::string& input, const EnqueueOptions& options,
+                                model::Kind kind);
   // As admit(), without blocking. The request is made here, and made again when the catalogue has changed meanwhile.
   // Exceptions of the request or its checks go to the callback.
   struct AsyncRequest {
@@ -163,8 +164,9 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   using Chain = std::vector<Middleware>;
 
   void submit(const std::shared_ptr<AsyncRequest>& asked);
-  void answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission, model::IdentityMode mode,
-              std::exception_ptr error);
+  [[nodiscard]] AnyHandle admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options);
+  void answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission,
+              const engine::Asking& asking, std::exception_ptr error);
 
   void call(TaskContext& context, ContextState& state, std::string& result);
   [[nodiscard]] engine::Ending settle_completion(ContextState& state, bool threw);

@@ -6,7 +6,6 @@
 #include "app/find.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
-#include "base/payload_limit.hpp"
 #include "engine/waiters.hpp"
 #include "model/question.hpp"
 #include "model/unreadable.hpp"
@@ -76,12 +75,7 @@ void App::handle_workflow_json(const TaskSpec& workflow, RawWorkflow function) {
 
 AnyHandle App::start_json(const TaskSpec& workflow, std::string input_json, const StartOptions& options) {
   state_->forbid_in_transaction("starting a workflow");
-  const EnqueueOptions enqueue = enqueue_options(options);
-  return engine::with_current_catalogue(state_->catalogue(), [&] {
-    model::NewExecution request = state_->request(workflow, input_json, enqueue);
-    request.kind = model::Kind::workflow;
-    return state_->admit(std::move(request), workflow.name, enqueue);
-  });
+  return state_->admit(workflow, input_json, enqueue_options(options), model::Kind::workflow);
 }
 
 void App::start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
@@ -104,28 +98,10 @@ void App::start_json_async(const TaskSpec& workflow, std::string input_json, con
 void AnyHandle::signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once) const {
   if (!state_) { throw UsageError("this handle is of no execution"); }
   state_->forbid_in_transaction("sending a signal");
-  model::check_name(name, "signal");
-  if (payload_json.size() > base::payload_limit()) {
-    throw PayloadTooLarge("payload", payload_json.size(), base::payload_limit());
-  }
-  base::check_json(payload_json, "payload");
-  if (once) { model::check_key(*once); }
-  const model::Execution asked = app::find_briefly(state_->store(), state_->namespace_name(), id_);
-  app::require_workflow(asked);
-  const model::Signal signal{
-      .execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)};
-  const model::SignalResult result = state_->store().signal({&signal, 1}, state_->named_actor()).front();
-  switch (result.verdict) {
-    case model::SignalVerdict::accepted: break;
-    case model::SignalVerdict::not_found: throw NotFound("no execution " + id_.to_string());
-    case model::SignalVerdict::not_a_workflow: app::require_workflow(asked); break;
-    case model::SignalVerdict::finished:
-      throw WrongStatus("workflow " + result.execution.to_string() + " has ended as " +
-                            std::string(to_string(result.status)) + " and takes no signals",
-                        result.status);
-  }
-  if (result.woken) { state_->engine().wake_workers({&*result.woken, 1}); }
-  if (state_->runs_inline && result.woken) { state_->run_inline(*result.woken); }
+  const app::Operations operations(state_->engine(), state_->namespace_name(), state_->named_actor());
+  const app::Signalled signalled = operations.signal(
+      {.execution = id_, .name = std::string(name), .data = std::move(payload_json), .once = std::move(once)});
+  if (state_->runs_inline && signalled.woken) { state_->run_inline(*signalled.woken); }
 }
 
 std::string AnyHandle::query_json(std::string_view name, const std::string& question_json) const {
@@ -199,8 +175,8 @@ AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
   spec.options.max_attempts = 1;
   const auto seed = std::make_shared<const model::Seed>(seed_of(from.history, steps));
   const model::Admission admission = engine::with_current_catalogue(state_->catalogue(), [&] {
-    model::NewExecution request = state_->request(spec, from.execution.input, enqueue_options(options));
-    request.kind = model::Kind::workflow;
+    model::NewExecution request =
+        state_->request(spec, from.execution.input, enqueue_options(options), model::Kind::workflow);
     request.seed = seed;
     request.labels.forked_from = run;
     return state_->engine().admit(std::move(request));

@@ -6,7 +6,6 @@
 #include "base/plain_path.hpp"
 #include "model/placed_error.hpp"
 #include "model/refusal.hpp"
-#include "model/validate.hpp"
 
 #include <future>
 
@@ -53,7 +52,6 @@ Batch next_batch(detail::AppState& app, const TaskSpec& task, const detail::RawS
       batch.bytes += item->input.size();
       batch.requests.push_back(
           app.request(task, std::move(item->input), item->options ? *item->options : options.each));
-      model::check_new_execution(batch.requests.back());
       batch.options.push_back(std::move(item->options));
     } catch (const InvalidArgument& error) { model::throw_placed("items[" + std::to_string(index) + "]", error); }
     ++index;
@@ -69,7 +67,6 @@ std::vector<model::Admission> admit(detail::AppState& app, const TaskSpec& task,
     for (std::size_t i = 0; !is_made && i < batch.requests.size(); ++i) {
       batch.requests[i] =
           app.request(task, std::move(batch.requests[i].input), batch.options[i] ? *batch.options[i] : options.each);
-      model::check_new_execution(batch.requests[i]);
     }
     is_made = false;
     return app.engine().admit_bulk(batch.requests);

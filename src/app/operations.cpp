@@ -4,10 +4,13 @@
 
 #include "app/explain_facts.hpp"
 #include "app/find.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
+#include "base/payload_limit.hpp"
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
 #include "model/labels.hpp"
+#include "model/validate.hpp"
 #include "store/brief.hpp"
 
 #include <algorithm>
@@ -102,7 +105,7 @@ model::ListQuery query_of(const std::string& namespace_name, const ListOptions& 
   query.queue = options.queue;
   query.task = options.task;
   query.tag = options.tag;
-  for (const MetadataFilter& filter : options.metadata) { query.metadata.push_back({filter.key, filter.value}); }
+  query.metadata = options.metadata;
   model::check_metadata_matches(query.metadata);
   query.parent = options.parent;
   query.created_from = options.created_from;
@@ -187,6 +190,33 @@ Retried Operations::retry(const Uuid& id, const RetryOptions& options) const {
   Retried retried = retry(Page{find_briefly(store(), namespace_name_, id)}, options).front();
   if (retried.result.verdict != RetryVerdict::created) { throw_retry_refusal(id, retried.result); }
   return retried;
+}
+
+Signalled Operations::signal(const model::Signal& signal) const {
+  model::check_name(signal.name, "signal");
+  if (signal.data.size() > base::payload_limit()) {
+    throw PayloadTooLarge("payload", signal.data.size(), base::payload_limit());
+  }
+  base::check_json(signal.data, "payload");
+  if (signal.once) { model::check_key(*signal.once); }
+  Signalled signalled{.run = find_briefly(store(), namespace_name_, signal.execution), .woken = {}};
+  require_workflow(signalled.run);
+  const model::SignalResult result = store().signal({&signal, 1}, by_).front();
+  switch (result.verdict) {
+    case model::SignalVerdict::accepted: break;
+    case model::SignalVerdict::not_found: throw NotFound("no execution " + signal.execution.to_string());
+    case model::SignalVerdict::not_a_workflow: require_workflow(signalled.run); break;
+    case model::SignalVerdict::finished:
+      throw WrongStatus("workflow " + result.execution.to_string() + " has ended as " +
+                            std::string(to_string(result.status)) + " and takes no signals",
+                        result.status);
+  }
+  signalled.woken = result.woken;
+  if (result.woken) { engine_.wake_workers({&*result.woken, 1}); }
+  if (result.execution != signal.execution) {
+    signalled.run = find_briefly(store(), namespace_name_, result.execution);
+  }
+  return signalled;
 }
 
 Page Operations::dead_letters(std::span<const Uuid> ids) const {

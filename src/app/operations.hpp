@@ -14,6 +14,7 @@
 #include "model/execution.hpp"
 #include "model/explain.hpp"
 #include "model/token.hpp"
+#include "model/turn.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,11 @@ struct Retried {
 };
 struct RetryOptions {
   bool new_effect_key = false;  // the new run gets another effect key: a new external request
+};
+
+struct Signalled {
+  model::Execution run;                  // the run that got the signal, without payloads
+  std::optional<model::QueueRef> woken;  // its queue, if the signal made it due
 };
 
 // Whether an act makes a queue that does not exist, or refuses its name as mistyped.
@@ -101,6 +107,11 @@ class Operations {
   [[nodiscard]] std::vector<Retried> retry(const Page& page, const RetryOptions& options) const;
   // The same for one execution. Throws what throw_retry_refusal() says.
   [[nodiscard]] Retried retry(const Uuid& id, const RetryOptions& options) const;
+
+  // ---- Workflows -------------------------------------------------------------------------------------------------
+  // Sends a signal to a run, or to the last run if it was continued as new. Throws NotFound, InvalidArgument and its
+  // derived errors, and WrongStatus for a workflow that has ended.
+  [[nodiscard]] Signalled signal(const model::Signal& signal) const;
 
   // ---- Dead letters ----------------------------------------------------------------------------------------------
   // The dead letters among `ids`. A single ID that is no dead letter is an error, NotFound; among several IDs it is

@@ -3,7 +3,6 @@
 #include <hapax/app.hpp>
 
 #include "app/app_state.hpp"
-#include "model/validate.hpp"
 
 namespace hapax {
 
@@ -58,8 +57,7 @@ AnyHandle App::enqueue_json_in(Transaction& tx, const TaskSpec& task, std::strin
                                const EnqueueOptions& options) {
   model::NewExecution request;
   const auto admissions = engine::with_current_catalogue(state_->catalogue(), [&] {
-    request = state_->request(task, input_json, options, detail::AppState::Declare::not_now);
-    model::check_new_execution(request);
+    request = state_->request(task, input_json, options, model::Kind::task, detail::AppState::Declare::not_now);
     return tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
   });
   engine::throw_if_refused(admissions.front(), engine::asking_of(request));

@@ -1,6 +1,7 @@
 #include "cli/admitting.hpp"
 
 #include "api/execution_read.hpp"
+#include "base/json_out.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/awaiting.hpp"
@@ -38,28 +39,42 @@ void print_admission(const Shell& shell, const std::string& document, const std:
 
 // An invalid trace context never refuses a request: a remark reports it, and it is dropped.
 void drop_unusable_trace(RequestFields& fields) {
-  if (fields.traceparent.empty() || !model::accepted_traceparent(fields.traceparent).empty()) { return; }
+  std::string& given = fields.options.traceparent;
+  if (given.empty() || !model::accepted_traceparent(given).empty()) { return; }
   std::fprintf(stderr, "remark: --traceparent (HAPAX_TRACEPARENT) '%s' is no W3C trace context and is ignored\n",
-               base::printable(base::keep_head(fields.traceparent, 100)).c_str());
-  fields.traceparent.clear();
+               base::printable(base::keep_head(given, 100)).c_str());
+  given.clear();
 }
 
 }  // namespace
 
+RequestFields read_flags(const AdmitOptions& options) {
+  JsonObject members;
+  for (const auto& [name, text] : options.texts) {
+    if (text) { members.text(name, *text); }
+  }
+  for (const auto& [name, number] : options.numbers) {
+    if (number) { members.number(name, *number); }
+  }
+  return parse_request(members.str(), options.fields, "flags");
+}
+
 void add_admit_flags(CLI::App& command, AdmitOptions& options) {
-  RequestFields& fields = options.fields;
+  EnqueueOptions& fields = options.fields.options;
   command.add_option("--input", options.input, "Input: JSON, @FILE or - (default: null)")->type_name("JSON|@FILE|-");
   command.add_option("--queue", fields.queue, "Queue, made if new (default: the task's queue)")->type_name("Q");
   command
-      .add_option("--on-conflict", fields.on_conflict,
+      .add_option("--on-conflict", options.texts["on_conflict"],
                   "If the key is held: return_existing|reject|wait|terminate_existing")
       ->type_name("POLICY")
-      ->capture_default_str();
-  command.add_option("--reuse", fields.reuse, "If the holder ended: failed_only|reject|allow")->type_name("POLICY");
-  command.add_option("--delay", fields.delay, "Start after this delay: 90s, 15m, 12h, 30d")->type_name("D");
-  command.add_option("--run-at", fields.run_at, "Start at or after: 2026-03-01T09:00:00Z")->type_name("TIME");
-  command.add_option("--priority", fields.priority, "Higher is claimed first, -32768 to 32767")->type_name("N");
-  command.add_option("--deadline", fields.deadline, "Limit for all attempts; then timed_out")->type_name("D");
+      ->default_str("return_existing");
+  command.add_option("--reuse", options.texts["reuse"], "If the holder ended: failed_only|reject|allow")
+      ->type_name("POLICY");
+  command.add_option("--delay", options.texts["delay"], "Start after this delay: 90s, 15m, 12h, 30d")->type_name("D");
+  command.add_option("--run-at", options.texts["run_at"], "Start at or after: 2026-03-01T09:00:00Z")->type_name("TIME");
+  command.add_option("--priority", options.numbers["priority"], "Higher is claimed first, -32768 to 32767")
+      ->type_name("N");
+  command.add_option("--deadline", options.texts["deadline"], "Limit for all attempts; then timed_out")->type_name("D");
   command.add_option("--tag", fields.tags, "Tag; may be repeated")->type_name("T")->allow_extra_args(false);
   command.add_option("--metadata", options.metadata, "Metadata object: JSON, @FILE or -")->type_name("JSON");
   command.add_option("--traceparent", fields.traceparent, "W3C trace context, passed to the handler")
@@ -69,17 +84,19 @@ void add_admit_flags(CLI::App& command, AdmitOptions& options) {
   command.add_option("--wait-timeout", options.wait_timeout, "Wait at most D")->type_name("D");
 }
 
-int admit_one(Shell& shell, const AdmitOptions& options) {
-  RequestFields fields = options.fields;
-  if (options.input) { fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
-  if (options.metadata) { fields.metadata = read_payload(*options.metadata, "metadata"); }
-  drop_unusable_trace(fields);
+int admit_one(Shell& shell, const AdmitOptions& asked) {
+  AdmitOptions options = asked;
+  if (options.input) { options.fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
+  if (options.metadata) { options.fields.metadata = read_payload(*options.metadata, "metadata"); }
+  drop_unusable_trace(options.fields);
   const std::optional<Duration> wait_timeout = optional_duration(options.wait_timeout, "--wait-timeout");
   shell.when_store_is_missing(MissingStore::make);
   shell.use_configuration();
-  const std::string document = shell.backend().admit(fields);
+  Backend& backend = shell.backend();
+  const RequestFields fields = read_flags(options);
+  const std::string document = backend.admit(fields);
   const model::Admission admission = read_admission(document);
-  const bool wait_for_holder = !admission.created() && fields.on_conflict == "wait";
+  const bool wait_for_holder = !admission.created() && fields.options.on_conflict == OnConflict::wait;
   std::optional<model::Outcome> end;
   if (options.wait || wait_for_holder) { end = await_outcome(shell, admission.id, wait_timeout); }
   print_admission(shell, document, end);

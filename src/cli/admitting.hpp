@@ -5,19 +5,28 @@
 #include "cli/commands.hpp"
 #include "cli/shell.hpp"
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace hapax::cli {
 
 // The flags' values. Payload arguments (JSON, @FILE or -) are not read yet.
 struct AdmitOptions {
-  RequestFields fields;
+  // Flags that read_flags() reads like the members of a request's JSON, by the member's name.
+  std::map<std::string_view, std::optional<std::string>> texts;
+  std::map<std::string_view, std::optional<std::int64_t>> numbers;
+  RequestFields fields;  // the other flags
   std::optional<std::string> input;
   std::optional<std::string> metadata;
   bool wait = false;
   std::optional<std::string> wait_timeout;
 };
+
+// `options.fields` with the options of `texts` and `numbers`. Throws InvalidArgument for an invalid value.
+[[nodiscard]] RequestFields read_flags(const AdmitOptions& options);
 
 // Adds the flags that `enqueue` and `start` share.
 void add_admit_flags(CLI::App& command, AdmitOptions& options);

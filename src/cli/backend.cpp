@@ -37,7 +37,9 @@ std::string path_of(const RequestFields& fields, std::string_view rest) {
 
 // Whether the same request, sent again, returns the execution that the first one made.
 bool is_repeatable(const RequestFields& fields) {
-  return fields.task_id && (fields.on_conflict == "return_existing" || fields.on_conflict == "wait");
+  const EnqueueOptions& options = fields.options;
+  return options.task_id &&
+         (options.on_conflict == OnConflict::return_existing || options.on_conflict == OnConflict::wait);
 }
 
 // On the command line the field idempotency_key of the API is called task_id.
@@ -130,17 +132,17 @@ std::vector<std::string> Backend::list(const Listing& listing) {
 }
 
 std::string Backend::admit(const RequestFields& fields) {
-  if (fields.task_id) { model::check_key(*fields.task_id); }
+  if (fields.options.task_id) { model::check_key(*fields.options.task_id); }
   RequestFields sent = fields;
   // Under `wait` the command itself then polls for the outcome, for as long as it takes.
-  if (sent.on_conflict == "wait") { sent.wait_timeout = "0"; }
+  if (sent.options.on_conflict == OnConflict::wait) { sent.options.wait_timeout = Duration::zero(); }
   try {
     return post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
   } catch (const http::RemoteProblem& problem) { rename_and_throw(problem); }
 }
 
 std::string Backend::identity(const RequestFields& fields) {
-  if (fields.task_id) { model::check_key(*fields.task_id); }
+  if (fields.options.task_id) { model::check_key(*fields.options.task_id); }
   try {
     return post(path_of(fields, "identity"), request_json(fields), true);
   } catch (const http::RemoteProblem& problem) { rename_and_throw(problem); }
@@ -204,9 +206,9 @@ std::int64_t Backend::annotate(std::span<const Uuid> ids, const std::string& not
   return JsonView(post(path({"dead-letters", "annotate"}), body, true)).integer("annotated");
 }
 
-std::string Backend::signal(const Uuid& id, const SignalRequest& signal) {
+std::string Backend::signal(const model::Signal& signal) {
   model::check_name(signal.name, "signal");
-  std::string target = path({"executions", id.to_string(), "signals", signal.name});
+  std::string target = path({"executions", signal.execution.to_string(), "signals", signal.name});
   if (signal.once) { target += QueryText().add("once", *signal.once).text(); }
   return post(std::move(target), signal.data, signal.once.has_value());
 }

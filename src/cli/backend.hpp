@@ -45,12 +45,6 @@ struct Retrying {
   bool named = false;  // IDs were given one by one; then a single ID that cannot be retried is an error
 };
 
-struct SignalRequest {
-  std::string name;
-  std::string data = "null";
-  std::optional<std::string> once;
-};
-
 // A queue's settings by key (app/config/queue_keys.hpp), as text that set_queue_value() reads.
 using QueueValues = std::vector<std::pair<std::string, std::string>>;
 enum class QueueAct : std::uint8_t { pause, resume, drain };
@@ -109,7 +103,7 @@ class Backend {
 
   // ---- Workflows -------------------------------------------------------------------------------------------------
   // {"id","workflow","workflow_id","signal"}
-  [[nodiscard]] std::string signal(const Uuid& id, const SignalRequest& signal);
+  [[nodiscard]] std::string signal(const model::Signal& signal);
   [[nodiscard]] std::string export_journal(const Uuid& id);
   [[nodiscard]] std::string fork(const Uuid& id, int steps, const std::string& workflow_id);
 

@@ -45,7 +45,8 @@ class BulkEnqueue {
  private:
   void take(const std::string& line) {
     try {
-      RequestFields fields = parse_request(line, options_.defaults, "line");
+      if (!defaults_) { defaults_ = read_flags(options_.defaults); }
+      RequestFields fields = parse_request(line, *defaults_, "line");
       if (fields.task.empty()) { throw InvalidArgument("task", "is missing"); }
       bulk_->add(std::move(fields));
     } catch (const Error& error) { refuse_line(lines_.number(), error.name(), error.what()); }
@@ -149,6 +150,7 @@ class BulkEnqueue {
 
   Shell& shell_;
   const BulkOptions& options_;
+  std::optional<RequestFields> defaults_;  // read with the first line
   LineReader lines_;
   const std::unique_ptr<Bulk> bulk_;
   ProgressLine progress_;

@@ -1,7 +1,7 @@
 // Bulk enqueue from NDJSON: lines are read, checked and admitted in batches, each batch atomic.
 #pragma once
 
-#include "api/request_fields.hpp"
+#include "cli/admitting.hpp"
 #include "cli/shell.hpp"
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace hapax::cli {
 
 struct BulkOptions {
-  std::string path;        // - for standard input
-  RequestFields defaults;  // for members that a line leaves out
-  bool each = false;       // print every admission
+  std::string path;       // - for standard input
+  AdmitOptions defaults;  // for members that a line leaves out
+  bool each = false;      // print every admission
 };
 
 // Stops at the first invalid line, before the batch of that line is written; the error names the line and the number of

@@ -22,7 +22,7 @@ constexpr const char* enqueue_examples =
     "reject) or the queue drains; 64, 65, 66, 75 as in `hapax --help`.\n"
     "With --wait: 0 completed, 1 ended otherwise, 124 still going.";
 
-struct EnqueueOptions {
+struct EnqueueFlags {
   AdmitOptions one;
   std::optional<std::string> bulk;
   bool each = false;
@@ -31,39 +31,43 @@ struct EnqueueOptions {
 }  // namespace
 
 void add_enqueue(Commands& commands) {
-  const auto options = std::make_shared<EnqueueOptions>();
+  const auto options = std::make_shared<EnqueueFlags>();
   CLI::App& command = commands.add({"enqueue", "Enqueue an execution, or many from NDJSON", enqueue_examples});
-  RequestFields& fields = options->one.fields;
-  auto* task = command.add_option("task", fields.task, "Name of the task")->type_name("TASK");
+  AdmitOptions& flags = options->one;
+  EnqueueOptions& fields = flags.fields.options;
+  auto* task = command.add_option("task", flags.fields.task, "Name of the task")->type_name("TASK");
   command.add_option("--task-id", fields.task_id, "Idempotency key: the same key runs once")->type_name("KEY");
-  add_admit_flags(command, options->one);
-  command.add_option("--throttle", fields.throttle, "Requests within D return the first execution")->type_name("D");
-  command.add_option("--debounce", fields.debounce, "Run D after the last request, with its input")->type_name("D");
+  add_admit_flags(command, flags);
+  command.add_option("--throttle", flags.texts["throttle"], "Requests within D return the first execution")
+      ->type_name("D");
+  command.add_option("--debounce", flags.texts["debounce"], "Run D after the last request, with its input")
+      ->type_name("D");
   command.add_flag("--keep-last", fields.keep_last, "At most one running, one pending: the latest");
   command.add_option("--concurrency-key", fields.concurrency_key, "Limit how many of this key run at once")
       ->type_name("KEY");
   command.add_option("--ordering-key", fields.ordering_key, "Run this key's executions one by one, in order")
       ->type_name("KEY");
-  command.add_option("--weight", fields.weight, "Count as N starts under a rate limit")
+  command.add_option("--weight", flags.numbers["weight"], "Count as N starts under a rate limit")
       ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--max-attempts", fields.max_attempts, "Attempts in all (default 4)")->type_name("N");
-  command.add_option("--retry-base", fields.retry_base, "First retry delay, doubles (default 500ms)")->type_name("D");
-  command.add_option("--retry-cap", fields.retry_cap, "Longest retry delay (default 30s)")->type_name("D");
-  command.add_option("--timeout", fields.timeout, "Limit for each attempt")->type_name("D");
+      ->default_str("1");
+  command.add_option("--max-attempts", flags.numbers["max_attempts"], "Attempts in all (default 4)")->type_name("N");
+  command.add_option("--retry-base", flags.texts["retry_base"], "First retry delay, doubles (default 500ms)")
+      ->type_name("D");
+  command.add_option("--retry-cap", flags.texts["retry_cap"], "Longest retry delay (default 30s)")->type_name("D");
+  command.add_option("--timeout", flags.texts["timeout"], "Limit for each attempt")->type_name("D");
   command.add_option("--bulk", options->bulk, "Enqueue lines of {\"task\",\"input\",\"task_id\"?,…}")
       ->type_name("FILE|-");
   command.add_flag("--each", options->each, "With --bulk: print a JSON line per admission");
   commands.run_with(command, [options, task](Shell& shell) {
     const AdmitOptions& one = options->one;
     if (options->bulk) {
-      if (one.wait || one.wait_timeout || one.input || one.fields.task_id) {
+      if (one.wait || one.wait_timeout || one.input || one.fields.options.task_id) {
         throw BadUsage("--bulk cannot be used with --input, --task-id, --wait or --wait-timeout");
       }
       shell.when_store_is_missing(MissingStore::make);
       shell.use_configuration();
-      RequestFields defaults = one.fields;
-      if (one.metadata) { defaults.metadata = read_payload(*one.metadata, "metadata"); }
+      AdmitOptions defaults = one;
+      if (one.metadata) { defaults.fields.metadata = read_payload(*one.metadata, "metadata"); }
       return enqueue_bulk(shell, {.path = *options->bulk, .defaults = std::move(defaults), .each = options->each});
     }
     if (options->each) { throw BadUsage("--each goes with --bulk"); }

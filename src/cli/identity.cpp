@@ -1,6 +1,6 @@
-#include "api/request_fields.hpp"
 #include "base/json_view.hpp"
 #include "base/text.hpp"
+#include "cli/admitting.hpp"
 #include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
@@ -21,11 +21,6 @@ constexpr const char* identity_examples =
     "Examples:\n"
     "  hapax identity generate-report --input '{\"customer_id\":7,\"month\":\"2026-03\"}'\n"
     "  hapax identity charge --task-id order-456 --input @order.json --json";
-
-struct IdentityOptions {
-  RequestFields fields;
-  std::optional<std::string> input;
-};
 
 std::string about(const JsonView& holder) {
   std::string text = holder.text("id") + " " + holder.text("status") + ", created " + holder.text("created_at");
@@ -56,10 +51,10 @@ void print_human(const JsonView& asked) {
   facts.print();
 }
 
-int run_identity(Shell& shell, const IdentityOptions& options) {
-  RequestFields fields = options.fields;
-  if (options.input) { fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
-  const std::string document = shell.backend().identity(fields);
+int run_identity(Shell& shell, const AdmitOptions& asked) {
+  AdmitOptions options = asked;
+  if (options.input) { options.fields.input = read_payload(*options.input, "input", shell.payload_limit()); }
+  const std::string document = shell.backend().identity(read_flags(options));
   if (shell.json()) {
     print(document);
   } else {
@@ -71,16 +66,17 @@ int run_identity(Shell& shell, const IdentityOptions& options) {
 }  // namespace
 
 void add_identity(Commands& commands) {
-  const auto options = std::make_shared<IdentityOptions>();
+  const auto options = std::make_shared<AdmitOptions>();
   CLI::App& command = commands.add({"identity", "Show the identity of a request and its holder", identity_examples});
   command.add_option("task", options->fields.task, "Name of the task")->type_name("TASK")->required();
   command.add_option("--input", options->input, "Input: JSON, @FILE or - (default: null)")->type_name("JSON|@FILE|-");
-  command.add_option("--task-id", options->fields.task_id, "Idempotency key")->type_name("KEY");
-  command.add_option("--queue", options->fields.queue, "Queue (matters for tasks with scope queue)")->type_name("Q");
-  command.add_option("--on-conflict", options->fields.on_conflict, "As for enqueue")
+  command.add_option("--task-id", options->fields.options.task_id, "Idempotency key")->type_name("KEY");
+  command.add_option("--queue", options->fields.options.queue, "Queue (matters for tasks with scope queue)")
+      ->type_name("Q");
+  command.add_option("--on-conflict", options->texts["on_conflict"], "As for enqueue")
       ->type_name("POLICY")
-      ->capture_default_str();
-  command.add_option("--reuse", options->fields.reuse, "As for enqueue")->type_name("POLICY");
+      ->default_str("return_existing");
+  command.add_option("--reuse", options->texts["reuse"], "As for enqueue")->type_name("POLICY");
   commands.run_with(command, [options](Shell& shell) { return run_identity(shell, *options); });
 }
 

@@ -13,7 +13,6 @@
 #include "http/local_call.hpp"
 #include "http/metrics.hpp"
 #include "http/router.hpp"
-#include "model/validate.hpp"
 #include "schedule/event_router.hpp"
 
 namespace hapax::cli {
@@ -30,7 +29,7 @@ class LocalBulk : public Bulk {
   void add(RequestFields fields) override {
     fields.actor = actor_;
     bytes_ += fields.input.size() + fields.metadata.size();
-    batch_.push_back(make(fields));
+    batch_.push_back(make_request(fields, namespace_name_, *catalogue_));
     fields.input.clear();  // the request has the input
     asked_.push_back(std::move(fields));
   }
@@ -55,17 +54,11 @@ class LocalBulk : public Bulk {
   }
 
  private:
-  [[nodiscard]] model::NewExecution make(const RequestFields& fields) {
-    model::NewExecution request = make_request(fields, namespace_name_, *catalogue_);
-    model::check_new_execution(request);
-    return request;
-  }
-
   // Builds the requests again, by the catalogue as it is now.
   void remake() {
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       asked_[i].input = std::move(batch_[i].input);
-      batch_[i] = make(asked_[i]);
+      batch_[i] = make_request(asked_[i], namespace_name_, *catalogue_);
       asked_[i].input.clear();
     }
   }

@@ -34,7 +34,7 @@ class ServerBulk : public Bulk {
     const std::string line = request_json(fields);
     // A batch whose answer was lost may be sent again if every line has a key: the duplicates return the first
     // executions.
-    repeatable_ = repeatable_ && fields.task_id && fields.on_conflict == "return_existing";
+    repeatable_ = repeatable_ && fields.options.task_id && fields.options.on_conflict == OnConflict::return_existing;
     lines_ += line + "\n";
     bytes_ += line.size();
     ++count_;

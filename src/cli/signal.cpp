@@ -47,7 +47,8 @@ int run(Shell& shell, SignalOptions options) {
   const std::string data = options.data ? read_payload(*options.data, "data", shell.payload_limit()) : "null";
   base::check_json(data, "data");
   const Uuid id = find_target(shell, options.target);
-  const std::string document = shell.backend().signal(id, {.name = *options.name, .data = data, .once = options.once});
+  const std::string document =
+      shell.backend().signal({.execution = id, .name = *options.name, .data = data, .once = options.once});
   print(shell.json() ? document : "sent to " + JsonView(document).text("id"));
   return exit_ok;
 }

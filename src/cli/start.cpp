@@ -30,10 +30,11 @@ void add_start(Commands& commands) {
   RequestFields& fields = options->fields;
   fields.kind = model::Kind::workflow;
   command.add_option("workflow", fields.task, "Name of the workflow")->type_name("WORKFLOW")->required();
-  command.add_option("--workflow-id", fields.task_id, "ID of the run, such as order-456 (required)")->type_name("ID");
+  command.add_option("--workflow-id", fields.options.task_id, "ID of the run, such as order-456 (required)")
+      ->type_name("ID");
   add_admit_flags(command, *options);
   commands.run_with(command, [options](Shell& shell) {
-    if (!options->fields.task_id) {
+    if (!options->fields.options.task_id) {
       throw BadUsage(
           "--workflow-id is required: it says what this run is, such as order-456, so that asking again meets the same "
           "run");

@@ -33,7 +33,7 @@ std::string remark(const TimelineEntry& entry) {
     if (!more.empty()) { text += (text.empty() ? "" : "  ") + more; }
   };
   add(in_words(entry.detail));
-  add(error_line(error_of(entry)));
+  add(error_line(entry.error));
   if (entry.result && *entry.result != "null") { add(*entry.result); }
   // The child's ID is last, because a narrow terminal may cut the end; --json always has it.
   if (entry.child) { add(entry.child->to_string()); }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
 #include "model/labels.hpp"
+#include "model/validate.hpp"
 
 namespace hapax::engine {
 
@@ -35,8 +36,11 @@ std::optional<model::LimitKey> limit_key_of(const EnqueueOptions& options) {
   return std::nullopt;
 }
 
-void add_labels(model::NewExecution& request, const EnqueueOptions& options) {
+void add_labels(model::NewExecution& request, RequestParts& parts) {
+  const EnqueueOptions& options = parts.options;
   request.labels.tags = options.tags;
+  request.labels.metadata = std::move(parts.metadata);
+  request.labels.actor = std::move(parts.actor);
   request.labels.traceparent = model::accepted_traceparent(options.traceparent);
   if (options.metadata.is_null()) { return; }
   if (!options.metadata.is_object()) {
@@ -62,15 +66,17 @@ model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry
   return rules;
 }
 
-model::NewExecution make_request(const std::string& namespace_name, const TaskSpec& task,
-                                 const CatalogueCache::Entry& entry, std::string input, const EnqueueOptions& options) {
-  const model::TaskDefinition* const stored = entry.definition;
-  const TaskOptions& usual = task.options;
+model::NewExecution make_request(RequestParts parts) {
+  const EnqueueOptions& options = parts.options;
+  const model::TaskDefinition* const stored = parts.entry.definition;
+  const TaskOptions& usual = parts.task.options;
   model::NewExecution request;
   request.id = base::new_uuid7();
-  request.queue = {namespace_name, first_of(options.queue, stored != nullptr ? &stored->queue : nullptr, usual.queue)};
-  request.task = task.name;
-  request.input = std::move(input);
+  request.queue = {parts.namespace_name,
+                   first_of(options.queue, stored != nullptr ? &stored->queue : nullptr, usual.queue)};
+  request.task = parts.task.name;
+  request.kind = parts.kind;
+  request.input = std::move(parts.input);
   request.priority = first_of(options.priority, stored != nullptr ? &stored->priority : nullptr, usual.priority);
   if (options.delay && options.run_at) {
     throw InvalidArgument("run_at", "given together with delay; expected one of them");
@@ -86,19 +92,12 @@ model::NewExecution make_request(const std::string& namespace_name, const TaskSp
   request.effect_key = options.effect_key;
   request.limit_key = limit_key_of(options);
   request.weight = options.weight;
-  request.catalogue_version = entry.version;
+  request.catalogue_version = parts.entry.version;
   const bool plain =
       !options.task_id && stored == nullptr && !options.throttle && !options.debounce && !options.keep_last;
-  if (!plain) {
-    model::identify(request, rules_for(task, entry),
-                    {.key = options.task_id,
-                     .on_conflict = options.on_conflict,
-                     .reuse = options.reuse,
-                     .throttle = options.throttle,
-                     .debounce = options.debounce,
-                     .keep_last = options.keep_last});
-  }
-  add_labels(request, options);
+  if (!plain) { model::identify(request, rules_for(parts.task, parts.entry), options); }
+  add_labels(request, parts);
+  model::check_new_execution(request);
   return request;
 }
 
@@ -120,6 +119,13 @@ Asking asking_of(const model::NewExecution& request) {
     asking.mode = request.identity->mode;
   }
   return asking;
+}
+
+Asking asking_of(const std::string& task, const EnqueueOptions& options, const model::NewExecution& request) {
+  return {.task = task,
+          .key = options.task_id ? std::string_view(*options.task_id) : "",
+          .kind = request.kind,
+          .mode = request.identity ? request.identity->mode : model::IdentityMode::hold};
 }
 
 void throw_if_refused(const model::Admission& admission, const Asking& asking) {

@@ -1,5 +1,5 @@
-// Turns an enqueue call into the request that the store takes. The library, the API and the command line all use these
-// rules (docs/concepts/identity.md).
+// Turns an enqueue call into the request that the store takes, and checks it. The library, the API, the command line and
+// running workflows all make their requests here (docs/concepts/identity.md).
 #pragma once
 
 #include <hapax/options.hpp>
@@ -12,11 +12,21 @@
 
 namespace hapax::engine {
 
-// A setting of the request counts first, then the catalogue's entry, then the descriptor. Throws InvalidArgument for
-// settings that contradict each other.
-[[nodiscard]] model::NewExecution make_request(const std::string& namespace_name, const TaskSpec& task,
-                                               const CatalogueCache::Entry& entry, std::string input,
-                                               const EnqueueOptions& options);
+// All that a request is made of.
+struct RequestParts {
+  const std::string& namespace_name;
+  const TaskSpec& task;
+  const CatalogueCache::Entry& entry;
+  std::string input;
+  const EnqueueOptions& options;
+  model::Kind kind = model::Kind::task;
+  std::string metadata = {};  // a JSON object as text, or empty; instead of options.metadata
+  std::string actor = {};     // the caller, for the audit; empty: none
+};
+
+// A setting of the request counts first, then the catalogue's entry, then the descriptor. The request is checked whole
+// (model/validate.hpp); callers may admit it as it is. Throws the typed error that names the field.
+[[nodiscard]] model::NewExecution make_request(RequestParts parts);
 
 // The identity rules of a task: the catalogue's entry, or the descriptor if the task is not catalogued.
 [[nodiscard]] model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry);
@@ -34,6 +44,9 @@ struct Asking {
   model::IdentityMode mode = model::IdentityMode::hold;
 };
 [[nodiscard]] Asking asking_of(const model::NewExecution& request);  // views into `request`
+// The same with views into `task` and `options`, for a request that the engine consumes.
+[[nodiscard]] Asking asking_of(const std::string& task, const EnqueueOptions& options,
+                               const model::NewExecution& request);
 
 // Throws the error for a refused admission (TaskAlreadyExists, IdempotencyMismatch, …); returns for created and
 // deduplicated ones.

@@ -13,7 +13,6 @@
 #include "engine/wakeups.hpp"
 #include "model/admission.hpp"
 #include "model/retention.hpp"
-#include "model/validate.hpp"
 #include "store/busy_if_blocked.hpp"
 
 #include <algorithm>
@@ -201,7 +200,6 @@ std::vector<model::ActivityReply> Engine::change_activities(std::span<const mode
 }
 
 model::Admission Engine::admit(model::NewExecution request) {
-  model::check_new_execution(request);
   reserve(request);
   const std::optional<model::BornRunning> reservation = request.born_running;
   try {
@@ -213,7 +211,6 @@ model::Admission Engine::admit(model::NewExecution request) {
 }
 
 void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
-  model::check_new_execution(request);
   reserve(request);
   const std::optional<model::BornRunning> reservation = request.born_running;
   if (!reservation) {

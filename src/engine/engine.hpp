@@ -43,17 +43,16 @@ class Engine {
   // The one cache of a namespace's catalogue in this process. The engine must outlive it.
   [[nodiscard]] std::shared_ptr<CatalogueCache> catalogue(const std::string& namespace_name);
 
-  // Checks the request (throws before anything is written), admits it together with other waiting requests, and wakes
-  // workers. An idle local worker may get the execution at once (born running). Returns after commit.
+  // Admits a checked request (engine/build_request.hpp) together with other waiting requests, and wakes workers. An idle
+  // local worker may get the execution at once (born running). Returns after commit.
   [[nodiscard]] model::Admission admit(model::NewExecution request);
-  // As admit(), but the result comes on another thread: (admission, nullptr) or ({}, error). Exceptions of the checks
-  // are thrown here.
+  // As admit(), but the result comes on another thread: (admission, nullptr) or ({}, error).
   using AdmitCallback = std::function<void(model::Admission, std::exception_ptr)>;
   void admit_async(model::NewExecution request, AdmitCallback callback);
   // While the burst lives, requests of admit_async wait for each other, for a moment, and share a call.
   using AdmissionBurst = Batcher<model::NewExecution, model::Admission>::Burst;
   [[nodiscard]] AdmissionBurst admission_burst() { return AdmissionBurst(*admissions_); }
-  // Admits at most limits::bulk_batch requests, already checked, in one transaction of their own.
+  // Admits at most limits::bulk_batch checked requests in one transaction of their own.
   [[nodiscard]] std::vector<model::Admission> admit_bulk(std::span<model::NewExecution> requests);
   // Admits several batches of any size in one transaction. `next` returns each batch, and an empty one at the end; it
   // may wait for another thread that makes the batches, but must not use the store. All batches must stay valid until

@@ -34,15 +34,7 @@ struct SweepReport {
   friend bool operator==(const SweepReport&, const SweepReport&) = default;
 };
 
-// One attempt, for people.
-struct Attempt {
-  int number = 1;
-  std::string worker;
-  std::optional<Time> started_at;
-  std::optional<Time> ended_at;
-  std::string outcome;  // "completed", "failed", "lost", "snoozed", "cancelled", "timed_out", "running"
-  std::optional<ErrorInfo> error;
-};
+using Attempt = AttemptRecord;
 
 // An execution in full, live or finished.
 struct Execution {
@@ -100,12 +92,7 @@ struct Outcome {
   bool overdue = false;              // live with its deadline passed: the next sweep ends it
 };
 
-// A condition on a top-level member of an execution's metadata: a string's text, or a number, true, false or null as
-// written.
-struct MetadataMatch {
-  std::string key;
-  std::string value;
-};
+using MetadataMatch = MetadataFilter;
 
 struct ListQuery {
   std::string namespace_name = "default";
@@ -164,12 +151,7 @@ struct QueueInfo {
   std::optional<Time> rate_arrival;  // the rate limit's state (model/rate.hpp)
 };
 
-enum class CancelVerdict : std::uint8_t {
-  cancelled,  // it was pending
-  requested,  // it is running: its worker is notified
-  finished,   // it had ended before (see status)
-  not_found,
-};
+using CancelVerdict = CancelAnswer;
 
 struct CancelResult {
   CancelVerdict verdict = CancelVerdict::not_found;

@@ -39,11 +39,7 @@ struct ExplainFacts {
 // "ordering_key", "concurrency_key", "key_rate_limit", "rate_limit", "concurrency", "worker_concurrency", "superseded",
 // "key_free", "waiting", "stuck", "journal_unreadable", "invalid_payload", "signals_not_taken", "started_by_activity",
 // "earlier_run".
-struct Reason {
-  std::string code;
-  std::string sentence;
-  std::string remedy;  // empty: you need do nothing
-};
+using Reason = Explanation;
 
 // Never empty; the most important reason comes first.
 [[nodiscard]] std::vector<Reason> explain(const ExplainFacts& facts);

@@ -1,6 +1,7 @@
 // A request to run something, and the answer to it. Plain values: no behaviour, no clock, no I/O.
 #pragma once
 
+#include <hapax/inspect.hpp>
 #include <hapax/policy.hpp>
 #include <hapax/status.hpp>
 #include <hapax/time.hpp>
@@ -40,12 +41,7 @@ struct QueueRef {
 };
 
 // The error of a failed attempt. `detail` is for people: a stack, or the end of standard error.
-struct ErrorInfo {
-  std::string type;
-  std::string message;
-  std::string detail;
-  friend bool operator==(const ErrorInfo&, const ErrorInfo&) = default;
-};
+using ErrorInfo = ErrorDetails;
 
 // The identity of a request. The store keeps `hash` unique.
 struct IdentityClaim {

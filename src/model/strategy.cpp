@@ -56,13 +56,13 @@ void require_fields(std::string_view checked, const std::vector<std::string>& po
   }
 }
 
-std::optional<base::Digest> fingerprint_of(const IdentityRules& rules, std::string_view checked) {
+// Throws InvalidJson for an input that is compared and is not JSON.
+std::optional<base::Digest> fingerprint_of(const IdentityRules& rules, std::string_view input) {
   if (!rules.fingerprint.compare) { return std::nullopt; }
-  if (!rules.fingerprint.pointers.empty()) {
-    return base::sha256(canonical_fields(checked, rules.fingerprint.pointers));
-  }
-  if (rules.strategy == IdentityStrategy::contextual) { return base::sha256(canonical_fields(checked, rules.keys)); }
-  return input_fingerprint(checked);
+  const bool names_fields = !rules.fingerprint.pointers.empty();
+  if (!names_fields && rules.strategy != IdentityStrategy::contextual) { return input_fingerprint(input); }
+  base::check_json(input, "input");
+  return base::sha256(canonical_fields(input, names_fields ? rules.fingerprint.pointers : rules.keys));
 }
 
 // The fingerprint of a request without a key: none unless the task names pointers to compare, as the derived identity
@@ -81,7 +81,7 @@ std::string task_name_prefix(const IdentityRules& rules, std::string_view task) 
   return out.append(task);
 }
 
-IdentityMode mode_of(const IdentityAsked& asked) {
+IdentityMode mode_of(const EnqueueOptions& asked) {
   if ((asked.throttle ? 1 : 0) + (asked.debounce ? 1 : 0) + (asked.keep_last ? 1 : 0) > 1) {
     throw InvalidArgument("throttle", "given together with debounce or keep_last; expected one of the three");
   }
@@ -108,7 +108,7 @@ void check_period(const std::optional<Duration>& period, std::string_view field)
 }
 
 // An option that has no effect under the mode is refused, not ignored.
-void check_mode(IdentityMode mode, const IdentityAsked& asked) {
+void check_mode(IdentityMode mode, const EnqueueOptions& asked) {
   if (mode == IdentityMode::hold) { return; }
   const std::string name(mode_name(mode));
   if (asked.reuse) {
@@ -127,7 +127,7 @@ void check_mode(IdentityMode mode, const IdentityAsked& asked) {
 }
 
 // Sets the members beside the identity that a mode needs: delay, limit key, effect key.
-void apply_mode(NewExecution& request, const IdentityAsked& asked) {
+void apply_mode(NewExecution& request, const EnqueueOptions& asked) {
   IdentityClaim& identity = *request.identity;
   check_period(asked.throttle, "throttle");
   check_period(asked.debounce, "debounce");
@@ -188,10 +188,10 @@ base::Digest identity_of_key(const IdentityRules& rules, const NewExecution& req
       {.namespace_name = request.queue.namespace_name, .scope = rules.scope, .name = name, .key = key});
 }
 
-void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked) {
+void identify(NewExecution& request, const IdentityRules& rules, const EnqueueOptions& asked) {
   const IdentityMode mode = mode_of(asked);
   check_mode(mode, asked);
-  if (!asked.key) {
+  if (!asked.task_id) {
     if (rules.strategy == IdentityStrategy::caller_provided) { throw IdempotencyKeyRequired(request.task); }
     if (rules.strategy == IdentityStrategy::always_unique) {
       if (mode != IdentityMode::hold) {
@@ -205,11 +205,10 @@ void identify(NewExecution& request, const IdentityRules& rules, const IdentityA
   check_name(request.task, "task");
   check_name(request.queue.name, "queue");
   IdentityClaim& identity = request.identity.emplace();
-  if (asked.key) {
-    check_key(*asked.key);
-    base::check_json(request.input, "input");
-    identity.hash = identity_of_key(rules, request, *asked.key);
-    identity.key = *asked.key;
+  if (asked.task_id) {
+    check_key(*asked.task_id);
+    identity.hash = identity_of_key(rules, request, *asked.task_id);
+    identity.key = *asked.task_id;
     identity.fingerprint = fingerprint_of(rules, request.input);
   } else {
     const std::optional<KeyMaterial> made = key_material(rules, request.task, request.input);

@@ -2,6 +2,8 @@
 // configuration all use this one function, identify().
 #pragma once
 
+#include <hapax/options.hpp>
+
 #include "model/task_definition.hpp"
 
 #include <optional>
@@ -21,19 +23,10 @@ struct IdentityRules {
 
 [[nodiscard]] IdentityRules rules_of(const TaskDefinition* catalogued, IdentityStrategy default_strategy);
 
-// The identity options of a request.
-struct IdentityAsked {
-  std::optional<std::string> key;
-  OnConflict on_conflict = OnConflict::return_existing;
-  std::optional<Reuse> reuse;
-  std::optional<Duration> throttle;
-  std::optional<Duration> debounce;
-  bool keep_last = false;
-};
-
-// Sets request.identity, if the request has an identity. Namespace, queue, task, input and id must be set before.
-// Throws IdempotencyKeyRequired, InvalidIdempotencyKey, InvalidJson and InvalidArgument.
-void identify(NewExecution& request, const IdentityRules& rules, const IdentityAsked& asked);
+// Sets request.identity, if the request has an identity, by the key and the identity options in `asked`. The caller has
+// set namespace, queue, task, input and id. The input is checked as far as it is compared. Throws
+// IdempotencyKeyRequired, InvalidIdempotencyKey, InvalidJson and InvalidArgument.
+void identify(NewExecution& request, const IdentityRules& rules, const EnqueueOptions& asked);
 
 // The key material of a request without a key: a control character (which no caller's key may contain), then, if the
 // scope is wider than the task, the task's name, then canonical JSON. None for strategies that derive no identity.

@@ -1,5 +1,6 @@
 // Fields: reads the members of one JSON object of a definition by name. Every error names the member by its path
-// ("trigger.cron", "tasks[1].queue"), the given value and the expected one, with an example.
+// ("trigger.cron", "tasks[1].queue"), the given value and the expected one, with an example. Requests and answers are read
+// by base/json_view.hpp, which has no paths.
 //
 // Keeps a reference to the JSON, which must outlive it.
 #pragma once

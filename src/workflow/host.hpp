@@ -30,9 +30,9 @@ class Host {
   [[nodiscard]] virtual engine::Engine& engine() = 0;
   [[nodiscard]] virtual store::Store& store() = 0;
   [[nodiscard]] virtual const std::string& namespace_name() const = 0;
-  // The request for a task or a child that a run starts. Declares nothing in the catalogue.
+  // The checked request for a task or a child that a run starts. Declares nothing in the catalogue.
   [[nodiscard]] virtual model::NewExecution request_of_run(const TaskSpec& task, std::string input,
-                                                           const EnqueueOptions& options) = 0;
+                                                           const EnqueueOptions& options, model::Kind kind) = 0;
   // Runs `body` in a transaction of the store and writes in it the turn that `body` returns.
   virtual void transaction(const std::function<model::Advance(Transaction&)>& body) = 0;
   // The functions of its workflows; made when first asked for.

@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-ErrorDetails details(const model::ErrorInfo& error) { return {error.type, error.message, error.detail}; }
-
 void tell_step(TimelineEntry& line, const model::JournalEntry& entry) {
   StepRecord record = decode_step(entry);
   line.kind = "step";
@@ -32,7 +30,7 @@ void tell_step(TimelineEntry& line, const model::JournalEntry& entry) {
     case Entry::step_failed: line.status = "failed"; break;
     default: line.status = "retrying"; line.detail = "again after " + format_duration(record.delay);
   }
-  if (record.error) { line.error = details(*record.error); }
+  line.error = record.error;
 }
 
 void tell_child(TimelineEntry& line, const model::JournalEntry& entry, const model::Event* ended,
@@ -48,7 +46,7 @@ void tell_child(TimelineEntry& line, const model::JournalEntry& entry, const mod
   line.ended_at = ended->at;
   line.status = ended->kind == model::EventKind::refused ? "refused" : std::string(to_string(ended->status));
   line.result = ended->data;
-  if (ended->error) { line.error = details(*ended->error); }
+  line.error = ended->error;
 }
 
 // Finds the signal that each wait got: the waits for a name get its signals in order.
@@ -154,7 +152,7 @@ std::vector<TimelineEntry> timeline(const model::History& history, const std::ve
       case Entry::invalid:
         line.status = "failed";
         line.detail = "of entry " + std::to_string(decode_number(entry, "of"));
-        line.error = details(decode_invalid(entry));
+        line.error = decode_invalid(entry);
         break;
       default: line.detail = entry.data == "{}" ? "" : entry.data;
     }

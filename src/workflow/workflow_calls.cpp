@@ -110,12 +110,25 @@ std::string WorkflowRun::next_key(std::string_view prefix, const std::string& na
   return stem + ":" + std::to_string(index);
 }
 
-std::int32_t WorkflowRun::start(Entry kind, model::NewExecution request, std::string data) {
+std::optional<std::int32_t> WorkflowRun::replayed(Entry kind, std::string_view name) {
+  try {
+    const auto* const entry = replay_.next(kind, name);
+    return entry != nullptr ? std::optional(entry->position) : std::nullopt;
+  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+}
+
+std::int32_t WorkflowRun::start(Entry kind, const TaskSpec& spec, std::string input, EnqueueOptions options,
+                                std::optional<ParentClose> close) {
+  options.traceparent = claim().labels.traceparent;
+  const model::Kind of = kind == Entry::child ? model::Kind::workflow : model::Kind::task;
+  model::NewExecution request = app_->request_of_run(spec, std::move(input), options, of);
   request.parent = id_;
   // A child has a key of its own, so no change of the catalogue need refuse the turn.
   request.catalogue_version = model::NewExecution::no_catalogue;
-  model::check_new_execution(request);
-  model::JournalEntry& entry = replay_.add(kind, request.task, std::move(data));
+  nlohmann::json data = {{"key", *options.task_id}, {"id", request.id.to_string()}};
+  if (close) { data["close"] = close == ParentClose::abandon ? "abandon" : "cancel"; }
+  if (close == ParentClose::abandon) { request.labels.metadata = model::outliving_metadata; }
+  model::JournalEntry& entry = replay_.add(kind, request.task, data.dump());
   entry.start = std::make_shared<const model::NewExecution>(std::move(request));
   return entry.position;
 }
@@ -123,46 +136,34 @@ std::int32_t WorkflowRun::start(Entry kind, model::NewExecution request, std::st
 std::int32_t WorkflowRun::start_task(const TaskSpec& task, std::string input, const RunOptions& options) {
   enter("run");
   const std::string key = options.task_id ? *options.task_id : next_key("task", task.name);
-  try {
-    if (const auto* const entry = replay_.next(Entry::task, task.name)) { return entry->position; }
-  } catch (const Divergence& divergence) { diverge(divergence.reason); }
-  EnqueueOptions enqueue{.task_id = key,
-                         .queue = options.queue,
-                         .delay = options.delay,
-                         .priority = options.priority,
-                         .max_attempts = options.max_attempts,
-                         .reuse = options.reuse,
-                         .tags = options.tags,
-                         .timeout = options.timeout,
-                         .deadline = options.deadline,
-                         .retry = options.retry,
-                         .concurrency_key = options.concurrency_key,
-                         .ordering_key = options.ordering_key,
-                         .traceparent = claim().labels.traceparent};
-  model::NewExecution request = app_->request_of_run(task, std::move(input), enqueue);
-  nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}};
-  return start(Entry::task, std::move(request), data.dump());
+  if (const auto position = replayed(Entry::task, task.name)) { return *position; }
+  return start(Entry::task, task, std::move(input),
+               {.task_id = key,
+                .queue = options.queue,
+                .delay = options.delay,
+                .priority = options.priority,
+                .max_attempts = options.max_attempts,
+                .reuse = options.reuse,
+                .tags = options.tags,
+                .timeout = options.timeout,
+                .deadline = options.deadline,
+                .retry = options.retry,
+                .concurrency_key = options.concurrency_key,
+                .ordering_key = options.ordering_key});
 }
 
 std::int32_t WorkflowRun::start_child(const TaskSpec& spec, std::string input, const ChildOptions& options) {
   enter("start");
   const std::string key = options.workflow_id ? *options.workflow_id : next_key("workflow", spec.name);
-  try {
-    if (const auto* const entry = replay_.next(Entry::child, spec.name)) { return entry->position; }
-  } catch (const Divergence& divergence) { diverge(divergence.reason); }
-  EnqueueOptions enqueue{.task_id = key,
-                         .queue = options.queue,
-                         .delay = options.delay,
-                         .reuse = options.reuse,
-                         .tags = options.tags,
-                         .deadline = options.deadline,
-                         .traceparent = claim().labels.traceparent};
-  model::NewExecution request = app_->request_of_run(spec, std::move(input), enqueue);
-  request.kind = model::Kind::workflow;
-  const bool abandon = options.parent_close == ParentClose::abandon;
-  if (abandon) { request.labels.metadata = model::outliving_metadata; }
-  nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}, {"close", abandon ? "abandon" : "cancel"}};
-  return start(Entry::child, std::move(request), data.dump());
+  if (const auto position = replayed(Entry::child, spec.name)) { return *position; }
+  return start(Entry::child, spec, std::move(input),
+               {.task_id = key,
+                .queue = options.queue,
+                .delay = options.delay,
+                .reuse = options.reuse,
+                .tags = options.tags,
+                .deadline = options.deadline},
+               options.parent_close);
 }
 
 std::int32_t WorkflowRun::timer(Duration duration) {
@@ -171,20 +172,15 @@ std::int32_t WorkflowRun::timer(Duration duration) {
     throw InvalidArgument("duration", format_duration(std::max(duration, Duration::zero())) + ", expected 0 to " +
                                           format_duration(limits::delay_max));
   }
-  try {
-    if (const auto* const entry = replay_.next(Entry::timer, "")) { return entry->position; }
-  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+  if (const auto position = replayed(Entry::timer, "")) { return *position; }
   return replay_.add(Entry::timer, "", workflow::encode_number("us", duration.count())).position;
 }
 
 std::int32_t WorkflowRun::expect_signal(std::string_view name, const std::string& data) {
   enter("signal");
   model::check_name(name, "signal");
-  std::int32_t position = 0;
-  try {
-    const auto* const entry = replay_.next(Entry::signal, name);
-    position = entry != nullptr ? entry->position : replay_.add(Entry::signal, name, data).position;
-  } catch (const Divergence& divergence) { diverge(divergence.reason); }
+  const std::optional<std::int32_t> known = replayed(Entry::signal, name);
+  const std::int32_t position = known ? *known : replay_.add(Entry::signal, name, data).position;
   signal_turns_[position] = replay_.take_signal(std::string(name));
   return position;
 }

@@ -152,7 +152,11 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   void wait_until(const std::function<bool()>& ready, const std::vector<std::int32_t>& positions);
   void add_instant(std::int32_t position, Duration after);
   [[nodiscard]] Time ended_at(std::int32_t position) const;
-  std::int32_t start(workflow::Entry kind, model::NewExecution request, std::string data);
+  // The position of the next entry if the run replays it; none when the call is new. Diverges if the journal has another.
+  [[nodiscard]] std::optional<std::int32_t> replayed(workflow::Entry kind, std::string_view name);
+  // Starts a task, or a child with what its end means for the run's.
+  std::int32_t start(workflow::Entry kind, const TaskSpec& spec, std::string input, EnqueueOptions options,
+                     std::optional<ParentClose> close = std::nullopt);
   [[nodiscard]] std::string next_key(std::string_view prefix, const std::string& name);
   // Parks the run: a recorded value does not fit the code's type, but the code that wrote the journal could read it.
   [[noreturn]] void misfit(std::string_view what, const std::string& why);

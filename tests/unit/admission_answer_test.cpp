@@ -26,7 +26,7 @@ model::Admission met(AdmissionVerdict verdict, Status status) {
 }
 
 TEST(AdmissionAnswer, OneTextForEveryHolder) {
-  const Asked asked{.task = "pay", .key = "payment-123"};
+  const engine::Asking asked{.task = "pay", .key = "payment-123"};
   const auto first = refusal_of(met(AdmissionVerdict::already_exists, Status::running), asked, producer);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->name, "TaskAlreadyExists");
@@ -70,26 +70,25 @@ TEST(AdmissionAnswer, AReaderGetsTheFacts) {
 }
 
 TEST(AdmissionAnswer, WhoMayNotReadIsNotGivenTheExisting) {
-  for (const char* policy : {"return_existing", "wait", "reject", "terminate_existing"}) {
+  for (const OnConflict policy :
+       {OnConflict::return_existing, OnConflict::wait, OnConflict::reject, OnConflict::terminate_existing}) {
     api::RequestFields fields;
-    fields.on_conflict = policy;
+    fields.options.on_conflict = policy;
     fit_to_principal(fields, reader);
-    EXPECT_EQ(fields.on_conflict, policy);
+    EXPECT_EQ(fields.options.on_conflict, policy);
     fit_to_principal(fields, producer);
-    EXPECT_EQ(fields.on_conflict, "reject");
+    EXPECT_EQ(fields.options.on_conflict, OnConflict::reject);
   }
 }
 
 TEST(AdmissionAnswer, WhoMayNotReadNamesNoReusePolicy) {
-  for (const char* reuse : {"allow", "reject", "failed_only"}) {
+  for (const Reuse reuse : {Reuse::allow, Reuse::reject, Reuse::failed_only}) {
     api::RequestFields fields;
-    fields.reuse = reuse;
+    fields.options.reuse = reuse;
     EXPECT_NO_THROW(fit_to_principal(fields, reader));
     EXPECT_THROW(fit_to_principal(fields, producer), http::Forbidden);
   }
-  api::RequestFields fields;
-  fields.on_conflict = "nonsense";
-  EXPECT_THROW(fit_to_principal(fields, producer), InvalidArgument);
+  EXPECT_THROW((void)parse_request(R"({"on_conflict":"nonsense"})", {}, "body"), InvalidArgument);
 }
 
 // Only a mode that replaces the holder's input accepts a request that was deduplicated; in other modes it was refused.

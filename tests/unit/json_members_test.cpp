@@ -1,4 +1,5 @@
 #include "base/json_text.hpp"
+#include "base/json_view.hpp"
 
 #include <hapax/error.hpp>
 
@@ -43,6 +44,39 @@ TEST(JsonMembers, AnotherTypeIsRefusedByName) {
   EXPECT_THROW((void)checked_members("[1]"), InvalidArgument);
   EXPECT_THROW((void)checked_members(""), InvalidArgument) << "a request without a body";
   EXPECT_THAT(checked_members(R"({"tags":["a","\u0062"]})").front().texts(), ElementsAre("a", "b"));
+}
+
+TEST(JsonView, ARequestsErrorsNameTheMember) {
+  const auto refused = [](const auto& read) -> std::string {
+    try {
+      const JsonView body(R"({"limit":"7","ids":1,"at":null})", {"limit", "ids", "at"});
+      read(body);
+    } catch (const InvalidArgument& error) { return error.field(); }
+    return "";
+  };
+  EXPECT_EQ(refused([](const JsonView& body) { (void)body.integer("limit"); }), "limit");
+  EXPECT_EQ(refused([](const JsonView& body) { (void)body.number("limit"); }), "limit");
+  EXPECT_EQ(refused([](const JsonView& body) { (void)body.duration("limit"); }), "limit");
+  EXPECT_EQ(refused([](const JsonView& body) { (void)body.find_text("ids"); }), "ids");
+  EXPECT_EQ(refused([](const JsonView& body) { (void)body.items("ids"); }), "ids");
+  EXPECT_EQ(refused([](const JsonView& body) { (void)body.require_text("at", "now"); }), "at");
+  EXPECT_EQ(refused([](const JsonView& body) { EXPECT_FALSE(body.find_text("at")); }), "");
+  EXPECT_THROW((void)JsonView(R"({"limits":1})", {"limit"}), InvalidArgument);
+  EXPECT_THROW((void)JsonView("{", {"limit"}), InvalidJson);
+  EXPECT_FALSE(JsonView(" ", {"limit"}).has("limit"));
+}
+
+TEST(JsonView, AnAnswerOfAnotherShapeIsABadAnswer) {
+  const JsonView answer(R"({"id":"x","run":"1","big":3000000000,"later":true,"none":null})");
+  EXPECT_THROW((void)answer.uuid("id"), BadAnswer);
+  EXPECT_THROW((void)answer.integer("run"), BadAnswer);
+  EXPECT_THROW((void)answer.number("run"), BadAnswer);
+  EXPECT_THROW((void)answer.items("run"), BadAnswer);
+  EXPECT_THROW((void)answer.small("big"), BadAnswer);
+  EXPECT_EQ(answer.small("none", 7), 7);
+  EXPECT_EQ(answer.text("none"), "");
+  EXPECT_TRUE(answer.flag("later"));
+  EXPECT_THROW((void)JsonView("[]"), BadAnswer);
 }
 
 }  // namespace

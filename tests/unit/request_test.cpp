@@ -1,8 +1,6 @@
 // A request's fields as a body, and back.
 #include "api/request_fields.hpp"
 
-#include "model/validate.hpp"
-
 #include <hapax/error.hpp>
 
 #include <gmock/gmock.h>
@@ -14,51 +12,52 @@ api::RequestFields request_all_of_it() {
   api::RequestFields fields;
   fields.task = "pay";
   fields.input = R"({"n":1.0})";
-  fields.task_id = "k \"1\"";
-  fields.queue = "q";
-  fields.on_conflict = "wait";
-  fields.wait_timeout = "5s";
-  fields.reuse = "allow";
-  fields.throttle = "1m";
-  fields.debounce = "2m";
-  fields.keep_last = true;
-  fields.concurrency_key = "c";
-  fields.ordering_key = "o";
-  fields.weight = 3;
-  fields.delay = "1s";
-  fields.run_at = "2026-03-01T09:00:00Z";
-  fields.priority = -7;
-  fields.max_attempts = 2;
-  fields.retry_base = "1s";
-  fields.retry_cap = "2s";
-  fields.timeout = "3s";
-  fields.deadline = "4s";
-  fields.tags = {"a", "b"};
+  fields.options = {.task_id = "k \"1\"",
+                    .queue = "q",
+                    .delay = std::chrono::seconds(1),
+                    .run_at = Time(std::chrono::microseconds(1'772'355'600'000'001)),
+                    .priority = -7,
+                    .max_attempts = 2,
+                    .on_conflict = OnConflict::wait,
+                    .reuse = Reuse::allow,
+                    .wait_timeout = std::chrono::seconds(5),
+                    .tags = {"a", "b"},
+                    .timeout = std::chrono::seconds(3),
+                    .deadline = std::chrono::microseconds(4),
+                    .retry = RetryPolicy{.base = std::chrono::seconds(1), .multiplier = 1.1, .jitter = Jitter::equal},
+                    .throttle = std::chrono::minutes(1),
+                    .debounce = std::chrono::minutes(2),
+                    .keep_last = true,
+                    .concurrency_key = "c",
+                    .ordering_key = "o",
+                    .weight = 3,
+                    .traceparent = "00-1-2-01"};
   fields.metadata = R"({"z":1})";
-  fields.traceparent = "00-1-2-01";
   return fields;
 }
 
 TEST(RequestJson, IsReadAsTheSameFields) {
   const std::string json = api::request_json(request_all_of_it());
   EXPECT_EQ(api::request_json(api::parse_request(json, {}, "body")), json);
-  EXPECT_EQ(api::parse_request(json, {}, "body").tags, request_all_of_it().tags);
-  EXPECT_EQ(api::parse_request(json, {}, "body").priority, -7);
+  const EnqueueOptions read = api::parse_request(json, {}, "body").options;
+  EXPECT_EQ(read.tags, request_all_of_it().options.tags);
+  EXPECT_EQ(read.priority, -7);
+  EXPECT_EQ(read.run_at, request_all_of_it().options.run_at);
+  EXPECT_EQ(read.deadline, std::chrono::microseconds(4));
+  EXPECT_EQ(read.retry, request_all_of_it().options.retry);
   api::RequestFields workflow;
   workflow.kind = model::Kind::workflow;
   workflow.task = "order";
-  workflow.task_id = "o-1";
+  workflow.options.task_id = "o-1";
   api::RequestFields defaults;
   defaults.kind = model::Kind::workflow;
-  EXPECT_EQ(api::parse_request(api::request_json(workflow), defaults, "body").task_id, "o-1");
+  EXPECT_EQ(api::parse_request(api::request_json(workflow), defaults, "body").options.task_id, "o-1");
 }
 
-// The retry policy of a request that is made and then checked, as every admission does.
 std::optional<RetryPolicy> retry_of(const std::string& json, api::RequestFields defaults = {}) {
-  const model::NewExecution request = api::make_request(api::parse_request(json, std::move(defaults), "body"),
-                                                        "default", engine::CatalogueCache::Entry{});
-  model::check_new_execution(request);
-  return request.retry;
+  return api::make_request(api::parse_request(json, std::move(defaults), "body"), "default",
+                           engine::CatalogueCache::Entry{})
+      .retry;
 }
 
 TEST(RequestRetry, IsTakenAsExecutionsShowIt) {
@@ -69,16 +68,16 @@ TEST(RequestRetry, IsTakenAsExecutionsShowIt) {
   EXPECT_EQ(retry_of(R"({"task":"pay","retry":null})"), std::nullopt);
   api::RequestFields fields;
   fields.task = "pay";
-  fields.retry = R"({"base":"1s"})";
-  EXPECT_EQ(api::parse_request(api::request_json(fields), {}, "body").retry, fields.retry);
+  fields.options.retry = RetryPolicy{.base = std::chrono::seconds(1)};
+  EXPECT_EQ(api::parse_request(api::request_json(fields), {}, "body").options.retry, fields.options.retry);
 }
 
 TEST(RequestRetry, OfTheRequestReplacesTheDefaults) {
-  api::RequestFields flat;
-  flat.retry_base = "5s";
+  const api::RequestFields flat = api::parse_request(R"({"retry_base":"5s"})", {}, "body");
   EXPECT_EQ(retry_of(R"({"task":"pay","retry":{"cap":"1m"}})", flat)->base, RetryPolicy{}.base);
+  EXPECT_EQ(retry_of(R"({"task":"pay","retry_cap":"1m"})", flat)->base, std::chrono::seconds(5));
   api::RequestFields object;
-  object.retry = R"({"base":"5s","jitter":"none"})";
+  object.options.retry = RetryPolicy{.base = std::chrono::seconds(5), .jitter = Jitter::none};
   EXPECT_EQ(retry_of(R"({"task":"pay","retry_cap":"1m"})", object)->jitter, Jitter::full);
 }
 
@@ -103,9 +102,9 @@ TEST(RequestJson, RefusesWhatJsonCannotSay) {
   fields.input = "{";
   EXPECT_THROW((void)api::request_json(fields), InvalidJson);
   fields.input = "null";
-  fields.queue = "q\xff";
+  fields.options.queue = "q\xff";
   EXPECT_THROW((void)api::request_json(fields), InvalidArgument);
-  fields.queue = "q";
+  fields.options.queue = "q";
   fields.metadata = "{]";
   EXPECT_THROW((void)api::request_json(fields), InvalidJson);
 }

@@ -25,7 +25,7 @@ IdentityRules rules(IdentityStrategy strategy, std::vector<std::string> keys = {
   return {.strategy = strategy, .keys = std::move(keys)};
 }
 
-std::optional<base::Digest> hash_of(NewExecution item, const IdentityRules& by, const IdentityAsked& asked = {}) {
+std::optional<base::Digest> hash_of(NewExecution item, const IdentityRules& by, const EnqueueOptions& asked = {}) {
   identify(item, by, asked);
   return item.identity ? std::optional(item.identity->hash) : std::nullopt;
 }
@@ -76,7 +76,7 @@ TEST(Strategy, CallerProvidedWithoutAKeyIsAnErrorThatNamesTheTask) {
 }
 
 TEST(Strategy, AKeyOnTheRequestCountsBeforeEveryStrategy) {
-  const IdentityAsked asked{.key = "k"};
+  const EnqueueOptions asked{.task_id = "k"};
   const auto by_key =
       identity_hash({.namespace_name = "default", .scope = Scope::task, .name = "generate-report", .key = "k"});
   for (const IdentityRules& by :
@@ -88,8 +88,8 @@ TEST(Strategy, AKeyOnTheRequestCountsBeforeEveryStrategy) {
 TEST(Strategy, KeysOfCallersNeverMeetWhatHapaxMakes) {
   const std::string input = R"("k")";
   const auto made = hash_of(request(input), strict);
-  EXPECT_NE(hash_of(request("1"), strict, {.key = "k"}), made);
-  EXPECT_NE(hash_of(request("1"), strict, {.key = R"("k")"}), made);
+  EXPECT_NE(hash_of(request("1"), strict, {.task_id = "k"}), made);
+  EXPECT_NE(hash_of(request("1"), strict, {.task_id = R"("k")"}), made);
   const IdentityRules whole = rules(IdentityStrategy::contextual, {""});
   EXPECT_NE(hash_of(request(input), whole), made);
 }
@@ -113,7 +113,7 @@ TEST(Strategy, TheScopeSaysAmongWhatAKeyIsUnique) {
   const auto hash = [](IdentityScope scope, const std::string& task, const std::string& queue) {
     NewExecution item = request("1", task);
     item.queue.name = queue;
-    return hash_of(item, {.strategy = IdentityStrategy::caller_provided, .scope = scope}, {.key = "k"});
+    return hash_of(item, {.strategy = IdentityStrategy::caller_provided, .scope = scope}, {.task_id = "k"});
   };
   EXPECT_NE(hash(IdentityScope::task, "a", "q"), hash(IdentityScope::task, "b", "q"));
   EXPECT_EQ(hash(IdentityScope::task, "a", "q"), hash(IdentityScope::task, "a", "r"));
@@ -132,8 +132,8 @@ TEST(Strategy, AWiderScopeDoesNotTakeTheTaskOutOfWhatHapaxMakes) {
       by.scope = scope;
       EXPECT_NE(hash_of(request(input, "charge"), by), hash_of(request(input, "refund"), by));
       EXPECT_EQ(hash_of(request(input, "charge"), by), hash_of(request(input, "charge"), by));
-      EXPECT_EQ(hash_of(request(input, "charge"), by, {.key = "k"}),
-                hash_of(request(input, "refund"), by, {.key = "k"}));
+      EXPECT_EQ(hash_of(request(input, "charge"), by, {.task_id = "k"}),
+                hash_of(request(input, "refund"), by, {.task_id = "k"}));
     }
   }
   NewExecution elsewhere = request(input, "charge");
@@ -169,7 +169,7 @@ TEST(Strategy, GoldenVectorsOfWiderScopes) {
 // ---- Fingerprints --------------------------------------------------------------------------------------------------
 
 std::optional<base::Digest> fingerprint(const std::string& input, const IdentityRules& by,
-                                        const IdentityAsked& asked = {.key = "k"}) {
+                                        const EnqueueOptions& asked = {.task_id = "k"}) {
   NewExecution item = request(input);
   identify(item, by, asked);
   return item.identity->fingerprint;
@@ -214,14 +214,14 @@ TEST(Strategy, ModesNeedSomethingThatMakesRequestsTheSame) {
 }
 
 TEST(Strategy, WhatHasNoEffectUnderAModeIsRefused) {
-  const auto field = [](const IdentityAsked& asked) -> std::string {
+  const auto field = [](const EnqueueOptions& asked) -> std::string {
     try {
       (void)hash_of(request("1"), strict, asked);
     } catch (const InvalidArgument& error) { return error.field(); }
     return "";
   };
-  for (IdentityAsked asked :
-       {IdentityAsked{.throttle = 1min}, IdentityAsked{.debounce = 1min}, IdentityAsked{.keep_last = true}}) {
+  for (EnqueueOptions asked :
+       {EnqueueOptions{.throttle = 1min}, EnqueueOptions{.debounce = 1min}, EnqueueOptions{.keep_last = true}}) {
     asked.on_conflict = OnConflict::wait;
     EXPECT_EQ(field(asked), "");
     asked.on_conflict = OnConflict::terminate_existing;
@@ -269,11 +269,11 @@ TEST(Strategy, RunsOfAModeAreEffectsOfTheirOwn) {
 
 TEST(Strategy, BadKeysAndInputsAreRefused) {
   for (const std::string& key : {std::string(), std::string(256, 'x'), std::string("a\nb"), std::string("\xff")}) {
-    EXPECT_THROW((void)hash_of(request("1"), {}, {.key = key}), InvalidIdempotencyKey);
+    EXPECT_THROW((void)hash_of(request("1"), {}, {.task_id = key}), InvalidIdempotencyKey);
   }
   for (const char* input : {R"({"a":1,"a":2})", R"("\ud800")", "NaN", "18446744073709551616", "{"}) {
     EXPECT_THROW((void)hash_of(request(input), strict), InvalidJson) << input;
-    EXPECT_THROW((void)hash_of(request(input), {}, {.key = "k"}), InvalidJson) << input;
+    EXPECT_THROW((void)hash_of(request(input), {}, {.task_id = "k"}), InvalidJson) << input;
   }
   EXPECT_THROW((void)hash_of(request(std::string(65, '[') + std::string(65, ']')), strict), InvalidJson);
 }

@@ -112,8 +112,8 @@ http::Response remove(Api& api, http::Call& call) {
 }
 
 http::Response pause(Api& api, http::Call& call) {
-  const Members body(call.body(), {"note"});
-  const std::string note = body.text("note").value_or("");
+  const base::JsonView body(call.body(), {"note"});
+  const std::string note = body.text("note");
   if (note.size() > limits::note_bytes) {
     throw InvalidArgument("note", "has " + std::to_string(note.size()) + " bytes; expected at most " +
                                       std::to_string(limits::note_bytes));
@@ -126,7 +126,7 @@ http::Response pause(Api& api, http::Call& call) {
 }
 
 http::Response resume(Api& api, http::Call& call) {
-  (void)Members(call.body(), {});
+  (void)base::JsonView(call.body(), {});
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   return json_answer(call.blocking([&] {
     (void)app::find_activity(tenant->activities(), path_activity(call));
@@ -135,10 +135,10 @@ http::Response resume(Api& api, http::Call& call) {
 }
 
 http::Response trigger(Api& api, http::Call& call) {
-  const Members body(call.body(), {"key", "event"});
-  schedule::Activities::Manual manual{.key = body.text("key"), .event = {}};
+  const base::JsonView body(call.body(), {"key", "event"});
+  schedule::Activities::Manual manual{.key = body.find_text("key"), .event = {}};
   if (manual.key) { model::check_key(*manual.key, "key"); }
-  if (const auto event = body.json("event")) { manual.event = schedule::parse_event(*event); }
+  if (body.has("event")) { manual.event = schedule::parse_event(body.raw("event")); }
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   const std::string& id = path_activity(call);
   const schedule::Activities::Started started = call.blocking([&] {
@@ -152,7 +152,7 @@ http::Response trigger(Api& api, http::Call& call) {
 }
 
 http::Response backfill(Api& api, http::Call& call) {
-  const Members body(call.body(), {"from", "to"});
+  const base::JsonView body(call.body(), {"from", "to"});
   const std::string from = body.require_text("from", "2026-03-01");
   const std::string to = body.require_text("to", "2026-03-07");
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);

@@ -3,7 +3,6 @@
 #include <hapax/error.hpp>
 
 #include "base/json_out.hpp"
-#include "engine/build_request.hpp"
 #include "http/http_error.hpp"
 #include "model/admission.hpp"
 #include "model/error_table.hpp"
@@ -47,22 +46,17 @@ std::string times_of(const model::Admission& admission) {
 
 void fit_to_principal(api::RequestFields& fields, const http::Principal& principal) {
   if (principal.read) { return; }
-  (void)api::parse_on_conflict(fields.on_conflict);
   // Debounce and keep_last accept every request; the answer does not say into which execution the request went.
-  fields.on_conflict = fields.debounce || fields.keep_last ? "return_existing" : "reject";
-  if (fields.reuse) {
+  EnqueueOptions& options = fields.options;
+  options.on_conflict = options.debounce || options.keep_last ? OnConflict::return_existing : OnConflict::reject;
+  if (options.reuse) {
     throw http::Forbidden(
         "reuse: what a taken key may be used for again tells how its holder ended; asking for it needs a "
         "token with the scope 'read'");
   }
 }
 
-Asked asked_of(const model::NewExecution& request) {
-  const engine::Asking asking = engine::asking_of(request);
-  return {.task = std::string(asking.task), .key = std::string(asking.key), .mode = asking.mode, .kind = asking.kind};
-}
-
-std::optional<http::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
+std::optional<http::Problem> refusal_of(const model::Admission& admission, const engine::Asking& asked,
                                         const http::Principal& principal) {
   if (admission.created() || (admission.verdict == AdmissionVerdict::deduplicated && principal.read)) {
     return std::nullopt;
@@ -75,7 +69,7 @@ std::optional<http::Problem> refusal_of(const model::Admission& admission, const
     return without_facts(admission, asked.kind);
   }
   try {
-    engine::throw_if_refused(admission, {.task = asked.task, .key = asked.key, .kind = asked.kind, .mode = asked.mode});
+    engine::throw_if_refused(admission, asked);
   } catch (const Error& error) {
     http::Problem problem = http::problem_of(error);
     problem.facts += times_of(admission);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/request_fields.hpp"
+#include "engine/build_request.hpp"
 #include "http/principal.hpp"
 #include "http/problem_json.hpp"
 #include "model/execution.hpp"
@@ -15,17 +16,8 @@ namespace hapax::api {
 // asks for, and no holder is cancelled. Throws Forbidden when the request names a reuse policy.
 void fit_to_principal(api::RequestFields& fields, const http::Principal& principal);
 
-// The request's facts that messages name.
-struct Asked {
-  std::string task;
-  std::string key;  // empty: the identity is made of the input, or there is none
-  model::IdentityMode mode = model::IdentityMode::hold;
-  model::Kind kind = model::Kind::task;
-};
-[[nodiscard]] Asked asked_of(const model::NewExecution& request);
-
 // The refusal of an admission, with facts for callers with the read scope; none: the admission is no refusal.
-[[nodiscard]] std::optional<http::Problem> refusal_of(const model::Admission& admission, const Asked& asked,
+[[nodiscard]] std::optional<http::Problem> refusal_of(const model::Admission& admission, const engine::Asking& asked,
                                                       const http::Principal& principal);
 
 // Whether the answer has Retry-After: the holder is in progress, and the caller may know that.

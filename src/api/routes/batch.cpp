@@ -10,8 +10,8 @@
 #include "api/routes/feed.hpp"
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
+#include "engine/build_request.hpp"
 #include "http/limits.hpp"
-#include "model/validate.hpp"
 
 namespace hapax::api {
 
@@ -41,8 +41,8 @@ class BatchEnqueue {
         tenant_(api.tenant(call.principal().namespace_name)),
         is_atomic_(query_flag(call.request(), "atomic", false)) {
     check_query(call.request(), {"atomic"});
-    defaults_.on_conflict = "reject";
-    defaults_.on_conflict_is_usual = true;
+    defaults_.options.on_conflict = OnConflict::reject;
+    defaults_.on_conflict_is_default = true;
     defaults_.actor = actor_of(call.principal());
   }
 
@@ -165,17 +165,14 @@ class BatchEnqueue {
   [[nodiscard]] model::NewExecution request_of(const std::string& line) {
     api::RequestFields fields = api::parse_request(line, defaults_, "line");
     if (fields.task.empty()) { throw InvalidArgument("task", "is missing; expected a name such as \"send_mail\""); }
-    if (fields.on_conflict == "wait") {
+    if (fields.options.on_conflict == OnConflict::wait) {
       throw InvalidArgument("on_conflict",
                             "wait is not for batches; expected return_existing, reject or "
                             "terminate_existing");
     }
-    if (fields.traceparent.empty()) { fields.traceparent = call_.traceparent(); }
+    if (fields.options.traceparent.empty()) { fields.options.traceparent = call_.traceparent(); }
     fit_to_principal(fields, call_.principal());
-    model::NewExecution request =
-        api::make_request(fields, tenant_->namespace_name(), tenant_->entry(call_, fields.task));
-    model::check_new_execution(request);
-    return request;
+    return api::make_request(fields, tenant_->namespace_name(), tenant_->entry(call_, fields.task));
   }
 
   static std::string told(const http::Problem& problem, std::int64_t line) {
@@ -203,8 +200,6 @@ class BatchEnqueue {
         if (!call_.principal().admin) { trouble->message = "the store cannot be used now; try again"; }
       }
     }
-    std::vector<Asked> asked;
-    for (const model::NewExecution& request : batch_) { asked.push_back(asked_of(request)); }
     std::size_t item = 0;
     for (const Place& place : places_) {
       if (!place.problem.empty()) {
@@ -212,7 +207,7 @@ class BatchEnqueue {
       } else if (trouble) {
         answers_ += told(*trouble, place.line);
       } else {
-        add_answer(admissions[item], asked[item], place.line);
+        add_answer(admissions[item], engine::asking_of(batch_[item]), place.line);
         ++item;
       }
       answers_ += '\n';
@@ -227,7 +222,7 @@ class BatchEnqueue {
     if (answers_.size() > answers_held_back) { send(); }
   }
 
-  void add_answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
+  void add_answer(const model::Admission& admission, const engine::Asking& asked, std::int64_t line) {
     if (const auto refusal = refusal_of(admission, asked, call_.principal())) {
       answers_ += told(*refusal, line);
       return;

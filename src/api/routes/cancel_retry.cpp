@@ -11,14 +11,14 @@ namespace hapax::api {
 
 namespace {
 
-std::string reason_of(const Members& body, const http::Principal& principal) {
-  std::string reason = body.text("reason").value_or("cancelled through the API by " + principal.name);
+std::string reason_of(const base::JsonView& body, const http::Principal& principal) {
+  std::string reason = body.find_text("reason").value_or("cancelled through the API by " + principal.name);
   app::Operations::check_reason(reason);
   return reason;
 }
 
 http::Response cancel(Api& api, http::Call& call) {
-  const Members body(call.body(), {"reason"});
+  const base::JsonView body(call.body(), {"reason"});
   const std::string reason = reason_of(body, call.principal());
   const Uuid id = path_id(call);
   const app::Operations operations = api.operations(call);
@@ -28,7 +28,7 @@ http::Response cancel(Api& api, http::Call& call) {
 }
 
 http::Response cancel_many(Api& api, http::Call& call) {
-  const Members body(call.body(), {"ids", "filter", "all", "reason"});
+  const base::JsonView body(call.body(), {"ids", "filter", "all", "reason"});
   const std::string reason = reason_of(body, call.principal());
   app::Selection selection = selection_of(body);
   if (selection.query) { app::select_unfinished(*selection.query); }
@@ -42,7 +42,7 @@ http::Response cancel_many(Api& api, http::Call& call) {
 }
 
 http::Response retry(Api& api, http::Call& call) {
-  const Members body(call.body(), {"new_effect_key"});
+  const base::JsonView body(call.body(), {"new_effect_key"});
   const Uuid id = path_id(call);
   const app::Operations operations = api.operations(call);
   const app::RetryOptions options{.new_effect_key = body.flag("new_effect_key")};
@@ -55,7 +55,7 @@ http::Response retry(Api& api, http::Call& call) {
 }
 
 http::Response retry_many(Api& api, http::Call& call) {
-  const Members body(call.body(), {"ids", "filter", "all", "new_effect_key"});
+  const base::JsonView body(call.body(), {"ids", "filter", "all", "new_effect_key"});
   app::Selection selection = selection_of(body);
   if (selection.query) { app::select_failed(*selection.query); }
   return json_answer(retry_selected(api, call, std::move(selection), {.new_effect_key = body.flag("new_effect_key")}));

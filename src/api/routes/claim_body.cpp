@@ -50,36 +50,36 @@ ReportedOutcome::Status status_of(const std::string& word, const std::string& pl
   refuse(place, "status", base::quoted(word) + " is none; expected completed, failed, snoozed, released or cancelled");
 }
 
-Uuid item_id(const Members& item, const std::string& place) {
-  const std::string text = item.text("id").value_or("");
+Uuid item_id(const base::JsonView& item, const std::string& place) {
+  const std::string text = item.text("id");
   const std::optional<Uuid> id = Uuid::parse(text);
   if (!id) { refuse(place, "id", base::quoted(text) + " is none; expected the claim's id"); }
   return *id;
 }
 
-std::int64_t item_fence(const Members& item, const std::string& place) {
-  const std::optional<std::int64_t> fence = item.integer("fence");
+std::int64_t item_fence(const base::JsonView& item, const std::string& place) {
+  const std::optional<std::int64_t> fence = item.find_integer("fence");
   if (!fence) { refuse(place, "fence", "is missing; expected the claim's fence"); }
   return *fence;
 }
 
 ReportedOutcome outcome_of(std::string_view json, const std::string& place) {
-  const Members item(json, {"id", "fence", "status", "result", "error", "retry_after", "permanent"}, place, 1);
+  const base::JsonView item(json, {"id", "fence", "status", "result", "error", "retry_after", "permanent"}, place, 1);
   ReportedOutcome outcome;
   outcome.id = item_id(item, place);
   outcome.fence = item_fence(item, place);
-  outcome.status = status_of(item.text("status").value_or(""), place);
-  if (const auto result = item.json("result")) {
-    if (result->size() > base::payload_limit()) {
-      throw PayloadTooLarge(place + ".result", result->size(), base::payload_limit());
+  outcome.status = status_of(item.text("status"), place);
+  if (item.has("result")) {
+    const std::string_view result = item.raw("result");
+    if (result.size() > base::payload_limit()) {
+      throw PayloadTooLarge(place + ".result", result.size(), base::payload_limit());
     }
-    base::check_json(*result, place + ".result");
-    outcome.result = *result;
+    base::check_json(result, place + ".result");
+    outcome.result = result;
   }
-  if (const auto given = item.json("error")) {
-    const Members error(*given, {"type", "message", "detail"}, place + ".error");
-    outcome.error = {error.text("type").value_or("Error"), error.text("message").value_or(""),
-                     error.text("detail").value_or("")};
+  if (item.has("error")) {
+    const base::JsonView error(item.raw("error"), {"type", "message", "detail"}, place + ".error");
+    outcome.error = {error.find_text("type").value_or("Error"), error.text("message"), error.text("detail")};
     outcome.has_error = true;
   } else if (outcome.status == ReportedOutcome::Status::failed) {
     outcome.error = {"Error", "the worker reported a failure without an error", ""};
@@ -112,7 +112,7 @@ bool is_session_of(std::string_view namespace_name, const Uuid& id) {
   return std::equal(mark.begin(), mark.end(), id.bytes.begin() + mark_at);
 }
 
-Duration lease_of(const Members& body) {
+Duration lease_of(const base::JsonView& body) {
   const Duration lease = body.duration("lease").value_or(usual_lease);
   if (lease < limits::lease_min || lease > limits::lease_max) {
     throw InvalidArgument("lease", format_duration(lease) + " is out of range; expected " +
@@ -122,7 +122,7 @@ Duration lease_of(const Members& body) {
   return lease;
 }
 
-Uuid session_of(const Members& body, const std::string& namespace_name) {
+Uuid session_of(const base::JsonView& body, const std::string& namespace_name) {
   const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
   const std::optional<Uuid> id = Uuid::parse(text);
   if (!id) {
@@ -134,7 +134,7 @@ Uuid session_of(const Members& body, const std::string& namespace_name) {
   return *id;
 }
 
-ClaimOrder order_of(const Members& body, const http::Call& call) {
+ClaimOrder order_of(const base::JsonView& body, const http::Call& call) {
   ClaimOrder order;
   const std::string& namespace_name = call.principal().namespace_name;
   const std::vector<std::string> names = body.texts("queues");
@@ -157,10 +157,11 @@ ClaimOrder order_of(const Members& body, const http::Call& call) {
                                        std::to_string(limits::tasks_per_claim));
   }
   for (const std::string& name : order.tasks) { model::check_name(name, "tasks"); }
-  order.limit = std::min(api::within(body.integer("limit").value_or(1), {1, claims_a_call}, "limit"), claims_at_once());
+  order.limit = std::min(api::within(body.integer("limit", 1), {1, claims_a_call}, "limit"), claims_at_once());
   order.lease = lease_of(body);
   // A token's name may be longer than a worker's label.
-  order.worker = body.text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
+  order.worker =
+      body.find_text("worker").value_or(std::string(base::keep_head(call.principal().name, limits::name_bytes)));
   model::check_name(order.worker, "worker");
   order.peer = call.request().peer;
   order.is_new = !body.has("session");
@@ -168,7 +169,7 @@ ClaimOrder order_of(const Members& body, const http::Call& call) {
   return order;
 }
 
-std::vector<ReportedOutcome> outcomes_of(const Members& body) {
+std::vector<ReportedOutcome> outcomes_of(const base::JsonView& body) {
   const std::vector<std::string_view> items = body.items("outcomes");
   if (items.empty() || items.size() > static_cast<std::size_t>(limits::finish_batch)) {
     throw InvalidArgument("outcomes", "has " + std::to_string(items.size()) + " items; expected 1 to " +
@@ -184,7 +185,7 @@ std::vector<ReportedOutcome> outcomes_of(const Members& body) {
   return outcomes;
 }
 
-void read_progress(model::Beat& beat, const Members& body) {
+void read_progress(model::Beat& beat, const base::JsonView& body) {
   const std::vector<std::string_view> items = body.items("progress");
   if (items.size() > static_cast<std::size_t>(limits::finish_batch)) {
     throw InvalidArgument("progress", "has " + std::to_string(items.size()) + " items; expected at most " +
@@ -192,19 +193,19 @@ void read_progress(model::Beat& beat, const Members& body) {
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string place = "progress[" + std::to_string(i) + "]";
-    const Members item(items[i], {"id", "fence", "fraction", "message"}, place);
+    const base::JsonView item(items[i], {"id", "fence", "fraction", "message"}, place);
     const model::Held held{item_id(item, place), item_fence(item, place)};
     add_held(beat, held);
     const std::optional<double> fraction = item.number("fraction");
     if (fraction && (*fraction < 0 || *fraction > 1)) {
-      refuse(place, "fraction", base::echo(*item.json("fraction")) + " is out of range; expected 0 to 1");
+      refuse(place, "fraction", base::echo(item.raw("fraction")) + " is out of range; expected 0 to 1");
     }
-    const std::string message = item.text("message").value_or("");
+    const std::string message = item.text("message");
     if (fraction || !message.empty()) { beat.progress.push_back({held.id, held.fence, fraction.value_or(0), message}); }
   }
 }
 
-void read_held(model::Beat& beat, const Members& body) {
+void read_held(model::Beat& beat, const base::JsonView& body) {
   if (!body.has("held")) { return; }
   const std::vector<std::string_view> items = body.items("held");
   if (items.size() > static_cast<std::size_t>(limits::finish_batch)) {
@@ -213,7 +214,7 @@ void read_held(model::Beat& beat, const Members& body) {
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string place = "held[" + std::to_string(i) + "]";
-    const Members item(items[i], {"id", "fence"}, place);
+    const base::JsonView item(items[i], {"id", "fence"}, place);
     add_held(beat, {item_id(item, place), item_fence(item, place)});
   }
   const Duration now = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());

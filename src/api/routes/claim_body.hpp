@@ -25,20 +25,20 @@ namespace hapax::api {
 inline constexpr std::size_t claims_bytes = 100 * limits::payload_default;
 
 // All readers throw InvalidArgument that names the member.
-[[nodiscard]] Duration lease_of(const Members& body);
+[[nodiscard]] Duration lease_of(const base::JsonView& body);
 // Throws StaleLease for a session of another namespace.
-[[nodiscard]] Uuid session_of(const Members& body, const std::string& namespace_name);
-[[nodiscard]] ClaimOrder order_of(const Members& body, const http::Call& call);
+[[nodiscard]] Uuid session_of(const base::JsonView& body, const std::string& namespace_name);
+[[nodiscard]] ClaimOrder order_of(const base::JsonView& body, const http::Call& call);
 
 // The reports of POST /v1/claims/finish.
-[[nodiscard]] std::vector<ReportedOutcome> outcomes_of(const Members& body);
+[[nodiscard]] std::vector<ReportedOutcome> outcomes_of(const base::JsonView& body);
 // Depth at which an outcome's result stands in the body: the object, its array, an item.
 inline constexpr std::size_t outcome_levels = 3;
 
 // Adds "progress" and "held" to the beat. A worker that lists all that it holds has its other claims released: their
 // answers never arrived.
-void read_progress(model::Beat& beat, const Members& body);
-void read_held(model::Beat& beat, const Members& body);
+void read_progress(model::Beat& beat, const base::JsonView& body);
+void read_held(model::Beat& beat, const base::JsonView& body);
 
 // 409 StaleLease with these facts.
 [[nodiscard]] http::Response stale_answer(const std::string& message, const std::string& facts);

@@ -55,7 +55,7 @@ std::string verdicts_json(const std::vector<Uuid>& ids, const std::vector<Verdic
 }
 
 http::Response finish(Api& api, http::Call& call) {
-  const Members body(call.body(), {"outcomes", "session"}, "body", outcome_levels);
+  const base::JsonView body(call.body(), {"outcomes", "session"}, "body", outcome_levels);
   std::vector<ReportedOutcome> outcomes = outcomes_of(body);
   const std::string& namespace_name = call.principal().namespace_name;
   std::vector<Uuid> ids;

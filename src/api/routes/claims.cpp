@@ -66,7 +66,7 @@ http::Response claims_answer(Api& api, http::Call& call, const ClaimOrder& order
 // A claim request that lists all that its session holds is the session's only request under way. Any other claim of the
 // session was in an answer that never arrived, and is released before new claims are made. Returns the executions that
 // the session has lost.
-std::vector<Uuid> settle(Api& api, http::Call& call, const ClaimOrder& order, const Members& body) {
+std::vector<Uuid> settle(Api& api, http::Call& call, const ClaimOrder& order, const base::JsonView& body) {
   if (!body.has("held") || order.is_new) { return {}; }
   model::Beat beat;
   beat.session = order.session;
@@ -91,7 +91,7 @@ std::vector<model::Claim> take_beyond(std::vector<model::Claim>& claims) {
 }
 
 http::Response claim(Api& api, http::Call& call) {
-  const Members body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session", "held"});
+  const base::JsonView body(call.body(), {"queues", "tasks", "limit", "lease", "wait", "worker", "session", "held"});
   const ClaimOrder order = order_of(body, call);
   const Duration wait = checked_wait(body.duration("wait").value_or(Duration::zero()), "wait");
   const Time until = engine::engine_now() + wait;
@@ -127,7 +127,7 @@ http::Response claim(Api& api, http::Call& call) {
 }
 
 http::Response extend(Api& api, http::Call& call) {
-  const Members body(call.body(), {"session", "lease", "progress", "held"});
+  const base::JsonView body(call.body(), {"session", "lease", "progress", "held"});
   model::Beat beat;
   beat.session = session_of(body, call.principal().namespace_name);
   if (body.has("lease")) { beat.lease = lease_of(body); }
@@ -160,7 +160,8 @@ http::Response extend(Api& api, http::Call& call) {
 
 // Opens or renews a session without a claim: a worker learns that it is accepted before there is work.
 http::Response open(Api& api, http::Call& call) {
-  const ClaimOrder order = order_of(Members(call.body(), {"queues", "tasks", "lease", "worker", "session"}), call);
+  const ClaimOrder order =
+      order_of(base::JsonView(call.body(), {"queues", "tasks", "lease", "worker", "session"}), call);
   call.blocking([&] { api.sessions().open(order); });
   return json_answer(
       base::JsonObject().text("session", order.session.to_string()).duration("lease", order.lease).str());
@@ -168,7 +169,7 @@ http::Response open(Api& api, http::Call& call) {
 
 // Releases what the session holds, without spending an attempt, and removes the session.
 http::Response close(Api& api, http::Call& call) {
-  const Members body(call.body(), {"session"});
+  const base::JsonView body(call.body(), {"session"});
   const Uuid session = session_of(body, call.principal().namespace_name);
   call.blocking([&] { api.sessions().close(session); });
   return json_answer(base::JsonObject().text("closed", session.to_string()).str());

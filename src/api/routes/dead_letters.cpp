@@ -32,7 +32,7 @@ app::Selection only_dead(const app::Operations& operations, http::Call& call, ap
 }
 
 http::Response retry_dead_letters(Api& api, http::Call& call) {
-  const Members body(call.body(), {"ids", "filter", "all", "new_effect_key"});
+  const base::JsonView body(call.body(), {"ids", "filter", "all", "new_effect_key"});
   return json_answer(retry_selected(api, call, only_dead(api.operations(call), call, selection_of(body)),
                                     {.new_effect_key = body.flag("new_effect_key")}));
 }
@@ -49,16 +49,16 @@ http::Response act_on(Api& api, http::Call& call, app::Selection selection, cons
 }
 
 http::Response discard(Api& api, http::Call& call) {
-  const Members body(call.body(), {"ids", "filter", "all"});
+  const base::JsonView body(call.body(), {"ids", "filter", "all"});
   return act_on(api, call, only_dead(api.operations(call), call, selection_of(body)), "discarded",
                 [](const app::Operations& operations, const app::Page& page) { return operations.discard(page); });
 }
 
 http::Response annotate(Api& api, http::Call& call) {
-  const Members body(call.body(), {"ids", "filter", "all", "note"});
+  const base::JsonView body(call.body(), {"ids", "filter", "all", "note"});
   const app::Selection selection = selection_of(body);
   if (!body.has("note")) { throw InvalidArgument("note", "is missing; expected a text; an empty one takes it off"); }
-  const std::string note = *body.text("note");
+  const std::string note = body.text("note");
   app::Operations::check_note(note);
   return act_on(
       api, call, only_dead(api.operations(call), call, selection), "annotated",

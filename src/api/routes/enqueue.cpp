@@ -8,8 +8,8 @@
 
 #include "api/execution_json.hpp"
 #include "api/identity_json.hpp"
-#include "api/parse_values.hpp"
 #include "base/text.hpp"
+#include "engine/build_request.hpp"
 
 namespace hapax::api {
 
@@ -21,18 +21,19 @@ constexpr Duration usual_wait = std::chrono::seconds(30);
 void add_header_key(api::RequestFields& fields, const http::Request& request) {
   const std::optional<std::string> key = idempotency_key(request);
   if (!key) { return; }
-  if (fields.task_id && *fields.task_id != *key) {
+  std::optional<std::string>& given = fields.options.task_id;
+  if (given && *given != *key) {
     throw InvalidArgument("idempotency_key", "the header Idempotency-Key has " + base::quoted(*key) + " and the body " +
-                                                 base::quoted(*fields.task_id) + "; expected one of them, or the same");
+                                                 base::quoted(*given) + "; expected one of them, or the same");
   }
-  fields.task_id = *key;
+  given = *key;
 }
 
 api::RequestFields fields_of(http::Call& call, model::Kind kind) {
   api::RequestFields defaults;
   defaults.kind = kind;
-  defaults.on_conflict = "reject";
-  defaults.on_conflict_is_usual = true;
+  defaults.options.on_conflict = OnConflict::reject;
+  defaults.on_conflict_is_default = true;
   const std::string name(kind == model::Kind::workflow ? "workflow" : "task");
   const std::string& body = call.body();
   api::RequestFields fields =
@@ -44,9 +45,9 @@ api::RequestFields fields_of(http::Call& call, model::Kind kind) {
   }
   fields.task = task;
   add_header_key(fields, call.request());
-  if (fields.traceparent.empty()) { fields.traceparent = call.traceparent(); }
+  if (fields.options.traceparent.empty()) { fields.options.traceparent = call.traceparent(); }
   fields.actor = actor_of(call.principal());
-  if (kind == model::Kind::workflow && !fields.task_id) {
+  if (kind == model::Kind::workflow && !fields.options.task_id) {
     throw InvalidArgument("workflow_id",
                           "is missing; each start says what it is, such as \"order-456\", so that asking again meets "
                           "the same run");
@@ -57,8 +58,8 @@ api::RequestFields fields_of(http::Call& call, model::Kind kind) {
 // The answer to an accepted debounced request of a caller without the read scope: it does not name the execution.
 std::string taken_json() { return R"({"id":null,"created":false,"status":"pending","run":null})"; }
 
-http::Response answer_admission(Api& api, http::Call& call, const api::RequestFields& fields, const Asked& asked,
-                                const model::Admission& admission) {
+http::Response answer_admission(Api& api, http::Call& call, const api::RequestFields& fields,
+                                const engine::Asking& asked, const model::Admission& admission) {
   const http::Principal& principal = call.principal();
   if (std::optional<http::Problem> refusal = refusal_of(admission, asked, principal)) {
     http::Response response = problem_answer_of(*refusal);
@@ -67,9 +68,8 @@ http::Response answer_admission(Api& api, http::Call& call, const api::RequestFi
   }
   if (!admission.created() && !principal.read) { return json_answer(taken_json()); }
   std::optional<model::Outcome> end;
-  if (!admission.created() && fields.on_conflict == "wait" && !is_terminal(admission.status)) {
-    const std::optional<Duration> timeout = api::optional_duration(fields.wait_timeout, "wait_timeout");
-    end = wait_for_outcome(call, api.engine(), admission.id, timeout.value_or(usual_wait));
+  if (!admission.created() && fields.options.on_conflict == OnConflict::wait && !is_terminal(admission.status)) {
+    end = wait_for_outcome(call, api.engine(), admission.id, fields.options.wait_timeout.value_or(usual_wait));
     if (!end) {
       end = call.blocking([&] { return api.store().outcomes({&admission.id, 1}).front(); });
     }
@@ -83,20 +83,18 @@ http::Response answer_admission(Api& api, http::Call& call, const api::RequestFi
 http::Response admit(Api& api, http::Call& call, model::Kind kind) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   api::RequestFields fields;
-  Asked asked;
+  engine::Asking asked;
   model::Admission admission;
   try {
     fields = fields_of(call, kind);
     fit_to_principal(fields, call.principal());
     // Checked before anything is written, rather than when the outcome is awaited.
-    if (const std::optional<Duration> wait = api::optional_duration(fields.wait_timeout, "wait_timeout")) {
-      (void)checked_wait(*wait, "wait_timeout");
-    }
+    if (fields.options.wait_timeout) { (void)checked_wait(*fields.options.wait_timeout, "wait_timeout"); }
     const auto ask = [&] {
       return engine::with_current_catalogue(tenant->catalogue(), [&] {
         model::NewExecution request =
             api::make_request(fields, tenant->namespace_name(), tenant->entry(call, fields.task));
-        asked = asked_of(request);
+        asked = engine::asking_of(fields.task, fields.options, request);
         return call.await<model::Admission>(
             [&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
       });

@@ -185,7 +185,7 @@ std::string list_page(store::Store& store, const Listing& listing) {
   return object.str();
 }
 
-app::Selection selection_of(const Members& body) {
+app::Selection selection_of(const base::JsonView& body) {
   app::Selection selection;
   const int ways = (body.has("ids") ? 1 : 0) + (body.has("filter") ? 1 : 0) + (body.flag("all") ? 1 : 0);
   if (ways != 1) {
@@ -209,12 +209,12 @@ app::Selection selection_of(const Members& body) {
   }
   model::ListQuery query;
   if (body.has("filter")) {
-    const Members filter(*body.json("filter"), {"status", "queue", "task", "tag", "metadata"}, "filter");
-    if (const auto status = filter.text("status")) { query.statuses = statuses_of(*status); }
-    query.queue = checked_name(filter.text("queue"), "queue");
-    query.task = checked_name(filter.text("task"), "task");
-    query.tag = checked_name(filter.text("tag"), "tag");
-    if (filter.has("metadata")) { query.metadata = metadata_of(*filter.json("metadata")); }
+    const base::JsonView filter(body.raw("filter"), {"status", "queue", "task", "tag", "metadata"}, "filter");
+    if (const auto status = filter.find_text("status")) { query.statuses = statuses_of(*status); }
+    query.queue = checked_name(filter.find_text("queue"), "queue");
+    query.task = checked_name(filter.find_text("task"), "task");
+    query.tag = checked_name(filter.find_text("tag"), "tag");
+    if (filter.has("metadata")) { query.metadata = metadata_of(filter.raw("metadata")); }
     if (query.statuses.empty() && !query.queue && !query.task && !query.tag && query.metadata.empty()) {
       throw InvalidArgument("filter", "is empty; expected status, queue, task, tag or metadata, or {\"all\":true}");
     }

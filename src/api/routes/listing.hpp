@@ -36,7 +36,7 @@ enum class ListOf : std::uint8_t { executions, dead_letters };
 
 // The executions that a body selects by exactly one of {"ids":[…]},
 // {"filter":{"status","queue","task","tag","metadata"}} and {"all":true}.
-[[nodiscard]] app::Selection selection_of(const Members& body);
+[[nodiscard]] app::Selection selection_of(const base::JsonView& body);
 
 // Calls `act` with batches of the selected executions (app::Batches). Each batch runs on a store thread; between batches
 // the call is checked. False: interrupted with work left, because the client has left or the server stops. Throws

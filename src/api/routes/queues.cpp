@@ -50,8 +50,8 @@ http::Response configure(Api& api, http::Call& call, const model::QueuePatch& pa
 // A value sets a setting, null removes it, and a setting that is not named stays as it is.
 http::Response put_queues(Api& api, http::Call& call) {
   const std::string& body = call.body();
-  (void)Members(body, {"retention", "failed_retention", "dedup_window", "rate_limit", "key_rate_limit", "concurrency",
-                       "worker_concurrency", "key_concurrency", "paused"});
+  (void)base::JsonView(body, {"retention", "failed_retention", "dedup_window", "rate_limit", "key_rate_limit",
+                              "concurrency", "worker_concurrency", "key_concurrency", "paused"});
   model::QueuePatch patch;
   if (!body.empty()) {
     for (const base::JsonMember& member : base::json_members(body, "body")) {
@@ -85,7 +85,7 @@ bool finish_steps(http::Call& call, Steps& steps) {
 }
 
 http::Response purge(Api& api, http::Call& call) {
-  (void)Members(call.body(), {});
+  (void)base::JsonView(call.body(), {});
   const model::QueueRef queue = path_queue(call);
   const app::Operations operations = api.operations(call);
   app::PurgeSteps steps = call.blocking([&] { return app::PurgeSteps(operations, queue); });
@@ -97,11 +97,11 @@ http::Response purge(Api& api, http::Call& call) {
 }
 
 http::Response move(Api& api, http::Call& call) {
-  const Members body(call.body(), {"to", "limit", "create"});
+  const base::JsonView body(call.body(), {"to", "limit", "create"});
   const model::QueueRef from = path_queue(call);
   app::Moving moving{.to = {.namespace_name = from.namespace_name, .name = body.require_text("to", "payments-slow")}};
   model::check_name(moving.to.name, "to");
-  moving.limit = body.integer("limit").value_or(INT64_MAX);
+  moving.limit = body.integer("limit", INT64_MAX);
   if (body.flag("create")) { moving.target = app::Absent::make; }
   const app::Operations operations = api.operations(call);
   app::MoveSteps steps = call.blocking([&] { return app::MoveSteps(operations, from, moving); });
@@ -128,7 +128,7 @@ void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   };
   const auto stop = [&](const char* pattern, const model::QueuePatch& with) {
     change("POST", pattern, [api, with](http::Call& call) {
-      const Members body(call.body(), {"create"});
+      const base::JsonView body(call.body(), {"create"});
       return configure(*api, call, with, body.flag("create") ? app::Absent::make : app::Absent::refuse);
     });
   };
@@ -139,7 +139,7 @@ void add_queue_routes(http::Router& router, const std::shared_ptr<Api>& api) {
   stop("/v1/queues/{queue}/pause", {.paused = true});
   stop("/v1/queues/{queue}/drain", {.draining = true});
   change("POST", "/v1/queues/{queue}/resume", [api](http::Call& call) {
-    (void)Members(call.body(), {});
+    (void)base::JsonView(call.body(), {});
     return configure(*api, call, {.paused = false, .draining = false}, app::Absent::refuse);
   });
   change("POST", "/v1/queues/{queue}/purge", [api](http::Call& call) { return purge(*api, call); });

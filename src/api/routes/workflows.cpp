@@ -30,20 +30,13 @@ namespace {
 http::Response signal(Api& api, http::Call& call) {
   check_query(call.request(), {"once"});
   const Uuid id = path_id(call);
-  const std::string& namespace_name = call.principal().namespace_name;
   const std::string data = call.body().empty() ? "null" : call.body();
   const std::optional<std::string> once = call.request().parameter("once");
   const std::string& name = call.parameter("name");
   if (once) { model::check_key(*once, "once"); }
-  const model::Execution got = call.blocking([&] {
-    const model::Execution asked = api.find(namespace_name, id);
-    app::require_workflow(asked);
-    api.tenant(namespace_name)->app_of(actor_of(call.principal())).find_any(id).signal_json(name, data, once);
-    model::Execution last = asked;
-    while (last.continued_as) { last = api.find(namespace_name, *last.continued_as); }
-    return last;
-  });
-  api.feeds().changed(namespace_name, got.id);
+  const model::Execution got = call.blocking(
+      [&] { return api.operations(call).signal({.execution = id, .name = name, .data = data, .once = once}).run; });
+  api.feeds().changed(call.principal().namespace_name, got.id);
   return json_answer(api::signalled_json(got, name));
 }
 
@@ -159,10 +152,10 @@ http::Response query(Api& api, http::Call& call) {
 }
 
 http::Response fork(Api& api, http::Call& call) {
-  const Members body(call.body(), {"steps", "workflow_id"});
+  const base::JsonView body(call.body(), {"steps", "workflow_id"});
   const std::string workflow_id = body.require_text("workflow_id", "order-456-again");
   model::check_key(workflow_id, "workflow_id");
-  const std::optional<std::int64_t> steps = body.integer("steps");
+  const std::optional<std::int64_t> steps = body.find_integer("steps");
   if (!steps) { throw InvalidArgument("steps", "is missing; expected how many entries the new run has behind it"); }
   if (*steps < INT32_MIN || *steps > INT32_MAX) {
     throw InvalidArgument("steps", std::to_string(*steps) + " is out of range; expected 0 or more");
