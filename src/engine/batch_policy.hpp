@@ -1,8 +1,8 @@
-// BatchPolicy: decides when the requests that wait go to the store. It has no threads and no clock: the Batcher tells
-// it what happened and the time, and asks what to do.
+// BatchPolicy: decides when waiting requests go to the store. A BatchPolicy has no threads and no clock: the Batcher
+// reports each call and the time, and asks for the next decision.
 //
 // The plain policy: one call at a time; all requests that came during a call go together in the next one, at once.
-// The rules below only make that faster, and each can be switched off (base/plain_path.hpp):
+// The rules below only make the plain policy faster, and each can be switched off (base/plain_path.hpp):
 //
 // | rule         | a call waits for, or goes                     | at most                           | why
 // |--------------|-----------------------------------------------|-----------------------------------|-----
@@ -15,14 +15,15 @@
 //
 // 1. Callers in a loop would split into two halves, one waiting while the other's call is under way. Eight callers that
 //    wait for each other share every sync, not every second one.
-// 2. Answers of asynchronous callers (a server's connections) travel over the network, so they come back later. After
-//    a call that mostly used the processor they are not waited for: the next call would not wait as long again.
+// 2. Answers of asynchronous callers (a server's connections) travel over the network, so these callers come back
+//    later. After a call that mostly used the processor the leader does not wait for them: the next call would not wait
+//    as long again.
 // 3. A worker publishes many results at once, and each of them may be followed by a request.
-// 4. Half of the connections would otherwise wait for the other half. Blocking callers all come back before the next
-//    call, so one call for all of them is better. Only where the store serves two calls at once.
+// 4. Without a second call, half of the connections would wait for the other half. Blocking callers all come back before
+//    the next call, so one call for all of them is better. A second call needs a store that serves two calls at once.
 //
 // When fewer than half of the expected callers come back during a wait, the next leaders do not wait. After a failed
-// batch the next calls go one at a time, as two calls for the same identity would block each other.
+// batch calls go one at a time for a while, because two calls for the same identity would block each other.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -33,7 +34,7 @@
 
 namespace hapax::engine {
 
-// The requests that go next.
+// The requests of the next call.
 struct WaitingBatch {
   std::size_t items = 0;      // 0: no request waits
   bool has_caller = false;    // one of the requests has a blocking caller, whose thread makes the call
@@ -47,7 +48,7 @@ struct BatchCall {
   Time began{};
   Time ended{};
   std::optional<Duration> processor{};  // processor time of the call; none: a blocking caller's thread made it
-  bool failed = false;                  // each request goes alone now
+  bool failed = false;                  // the requests now go one by one
 };
 
 class BatchPolicy {
@@ -58,7 +59,7 @@ class BatchPolicy {
     bool burst = true;
     bool second_call = true;
   };
-  // All rules but those that HAPAX_PLAIN_PATHS names.
+  // Returns all rules except the ones that HAPAX_PLAIN_PATHS names.
   [[nodiscard]] static Rules usual_rules();
 
   struct Options {
@@ -73,12 +74,12 @@ class BatchPolicy {
 
   explicit BatchPolicy(Options options) : options_(options) {}
 
-  // Until when the leader waits; `now` or earlier: it goes now. The leader asks again when that time has come, or when
-  // enough() says so.
+  // Returns until when the leader waits; `now` or earlier: the leader makes the call now. The leader asks again at that
+  // time, or as soon as enough() is true.
   [[nodiscard]] Time wait_until(Leader leader, const WaitingBatch& waiting, Time now);
   // Whether a leader that waits may stop waiting before its time.
   [[nodiscard]] bool enough(const WaitingBatch& waiting) const;
-  // Whether the waiting requests go now, beside the call that is under way.
+  // Whether the waiting requests make a second call now, beside the call under way.
   [[nodiscard]] bool goes_beside(const WaitingBatch& waiting, Time now) const;
   // How many requests the next call probably has.
   [[nodiscard]] std::size_t expected() const { return expected_; }
@@ -88,7 +89,7 @@ class BatchPolicy {
   // A call began, in turn or beside the one under way.
   void began(std::size_t items);
   void began_beside(std::size_t items) { beside_ = items; }
-  // That call ended; `waiting`: the requests that came meanwhile.
+  // A call ended; `waiting`: the requests that came meanwhile.
   void ended(const BatchCall& call, const WaitingBatch& waiting);
   void ended_beside(const BatchCall& call, const WaitingBatch& waiting);
 
@@ -108,11 +109,11 @@ class BatchPolicy {
   Stage stage_ = Stage::none;
   Leader leader_ = Leader::caller;
   Time until_{};
-  std::size_t wanted_ = 0;   // the number of requests it gathers
-  std::size_t present_ = 0;  // requests when it began to gather
+  std::size_t wanted_ = 0;   // the number of requests that the leader gathers
+  std::size_t present_ = 0;  // the number of requests when the leader began to gather
   // The last call.
   std::size_t answered_ = 0;  // its requests
-  std::size_t expected_ = 0;  // those and the requests that waited when it ended
+  std::size_t expected_ = 0;  // answered_ and the requests that waited when the call ended
   Time gather_until_{};
   Time gather_async_until_{};
   int fruitless_ = 0;  // how many leaders do not wait after one has waited in vain

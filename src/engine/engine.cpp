@@ -107,7 +107,7 @@ std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std:
   try {
     replies = store_->advance(all);
   } catch (...) {
-    // Moved back, because each request may be sent again alone.
+    // The requests are moved back, because each may be sent again alone.
     auto next = all.begin();
     for (std::vector<model::Advance>& request : requests) {
       for (model::Advance& turn : request) { turn = std::move(*next++); }

@@ -54,7 +54,7 @@ void Heartbeat::beat(Time now) {
   } catch (const std::exception& error) {
     session_.put_back(sent.counts);
     options_.on_trouble(error.what());
-    // Retries often enough to succeed well within the lease.
+    // A failed beat is repeated often enough to succeed within the lease.
     beat_at_ = now + std::min({backoff_.next(), options_.interval / 4, Duration(std::chrono::seconds(1))});
   }
 }
@@ -76,7 +76,8 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
   for (const Uuid& id : reply.lost) {
     const RunPtr run = session_.find(id);
     const auto held = std::ranges::find(sent.held, id, &model::Held::id);
-    // The same id under another fence is a later claim. A run whose outcome is on its way gets that outcome's verdict.
+    // The same execution under another fence is a later claim. A run whose outcome is on its way gets that outcome's
+    // verdict.
     if (run && held != sent.held.end() && held->fence == run->claim().fence && run->settle()) {
       run->request_stop(StopReason::lease_lost);
       gone.push_back(run);
@@ -103,7 +104,7 @@ void Heartbeat::glance(Time now) {
   try {
     cancel(store_.cancel_requests(session_.id()));
   } catch (const std::exception&) {
-    // The beat reports trouble with the store; a failed look is repeated in a second.
+    // The beat reports trouble with the store; the next look for cancellations follows in a second.
     return;
   }
 }

@@ -1,4 +1,4 @@
-// Heartbeat: renews the lease of a worker's session, and learns what happened to the session.
+// Heartbeat: renews the lease of a worker's session, and notices when the session is lost.
 //
 // A step beats when the interval (a third of the lease) is over, and sooner when there is progress to report or the
 // session's state is in doubt. It looks for cancellations about once a second while the worker holds runs, and opens a
@@ -39,7 +39,7 @@ class Heartbeat {
   // last step.
   void farewell();
 
-  // Makes the next step beat, whatever its time. Any thread may call this.
+  // Makes the next step send a beat, even if the interval is not over. Any thread may call this.
   void hurry() { hurry_.store(true); }
   [[nodiscard]] std::int64_t sessions_lost() const { return sessions_lost_.load(); }
 

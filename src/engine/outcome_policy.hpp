@@ -1,5 +1,5 @@
-// OutcomePolicy: decides how the outcomes of a worker's workflows are grouped into calls. It has no threads and no
-// clock.
+// OutcomePolicy: decides how the outcomes of a worker's workflows are grouped into calls. An OutcomePolicy has no
+// threads and no clock.
 //
 // The plain policy: all outcomes that were decided go in the next call, at once. Two rules make many short workflows
 // faster, and each can be switched off (base/plain_path.hpp):
@@ -26,19 +26,19 @@ class OutcomePolicy {
     bool company = true;
     bool halving = true;
   };
-  // All rules but those that HAPAX_PLAIN_PATHS names.
+  // Returns all rules except the ones that HAPAX_PLAIN_PATHS names.
   [[nodiscard]] static Rules usual_rules();
 
   // `remote`: Capabilities::remote of the store.
   explicit OutcomePolicy(bool remote, Rules rules = usual_rules()) : remote_(remote), rules_(rules) {}
 
-  // Until when the pending outcomes wait for more; `now` or earlier: they go now. `under_way`: how many workflows have
-  // no outcome yet.
+  // Returns until when the pending outcomes wait for more; `now` or earlier: send them now. `under_way`: how many
+  // workflows have no outcome yet.
   [[nodiscard]] Time wait_until(std::span<const Settled> pending, int under_way, Time now);
-  // How many of the pending outcomes go in the next call. Ask once for each call. `tasks`: the tasks that the worker
-  // holds.
+  // Returns how many of the pending outcomes go in the next call. Ask once for each call. `tasks`: the tasks that the
+  // worker holds.
   [[nodiscard]] std::size_t share(std::span<const Settled> pending, int under_way, int tasks);
-  // A call that began at `now` took the outcomes; `under_way` as it was afterwards.
+  // A call that began at `now` took the outcomes; `under_way`: the count after the call.
   void sent(std::span<const Settled> outcomes, int under_way, Time now, Duration took);
 
  private:

@@ -19,9 +19,9 @@ namespace hapax::engine {
 // The processor time that the calling thread has used.
 [[nodiscard]] Duration thread_cpu_time();
 
-// No next step unless woken.
+// The time of a next step that runs only when wake() is called.
 inline constexpr Time never = Time::max();
-// The longest wait of any caller; a longer one would overflow the clock.
+// The longest wait of any caller; a longer wait would overflow the clock.
 inline constexpr Duration longest_wait = std::chrono::hours(24 * 365);
 
 // mark_engine_thread() marks the calling thread as the engine's own. Such a thread must not destroy the engine, as it

@@ -21,7 +21,7 @@ class SweepWatch {
   // Reports to `listener` from now on, for as long as its owner keeps it.
   void add(const std::shared_ptr<TroubleListener>& listener);
 
-  // A sweep of which a part failed calls both, because its other parts count.
+  // A sweep that failed in part calls both functions, because its other parts count.
   void swept(const model::SweepReport& report, Time now);
   void failed(std::string_view error, Time now);
 
@@ -29,7 +29,7 @@ class SweepWatch {
   [[nodiscard]] int failures() const;
 
  private:
-  // A trouble, and when it was reported last.
+  // A trouble, and when it was last reported.
   struct Told {
     std::string text;
     Time at{};

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration behind_after = std::chrono::minutes(10);
 constexpr Duration breath_min = std::chrono::milliseconds(5);
 constexpr Duration read_interval_every = std::chrono::seconds(2);
-// A sweep ends deadlines in their order, so many others may come first.
+// A sweep ends overdue executions in the order of their deadlines, so many others may come first.
 constexpr int overdue_sweeps_at_most = 100;
 
 bool is_overdue(store::Store& store, const Uuid& id) {
@@ -55,7 +55,8 @@ void Sweeper::read_interval(Time now) {
 Time Sweeper::step(Time now) {
   read_interval(now);
   if (retention_at_ == Time{}) {
-    // Soon after the start, as a process may live for less than an hour; not at once, as many may start together.
+    // The first clean-up follows soon after the start, as a process may live for less than an hour, but not at once, as
+    // many processes may start together.
     retention_at_ = now + jittered(options_.retention_interval / 60);
   }
   const bool retention = now >= retention_at_;

@@ -19,7 +19,7 @@ std::string host_name() {
 
 namespace {
 
-// Checks the options and fills in those that were left out.
+// Checks the options and fills in defaults.
 WorkerOptions complete(WorkerOptions options) {
   if (options.queues.empty()) { throw InvalidArgument("queues", "a worker needs at least one queue"); }
   if (options.queues.size() > limits::queues_per_claim) {

@@ -11,7 +11,7 @@ namespace hapax::engine {
 
 namespace {
 
-// How long a handler has to notice that the grace period is over before its thread is left behind.
+// How long a handler may take to return after the grace period, before its thread is detached.
 constexpr Duration after_grace = std::chrono::seconds(1);
 constexpr Duration empty_look_min = std::chrono::milliseconds(10);
 constexpr Duration empty_look_max = std::chrono::milliseconds(250);
@@ -31,7 +31,7 @@ WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::Wo
 WorkerCore::~WorkerCore() = default;
 
 void WorkerCore::start() {
-  // A handler may outlive the worker: its callbacks then find no core, instead of a destroyed one.
+  // The callbacks hold a weak pointer, because a handler may outlive the worker.
   const std::weak_ptr<WorkerCore> weak = weak_from_this();
   pool_->set_callbacks(
       [weak](const RunPtr& run) {
@@ -81,7 +81,7 @@ void WorkerCore::start() {
   try {
     store_->warm_up();
   } catch (const Error& error) {
-    // The first calls of the worker meet the same error and handle it.
+    // The worker's first calls get the same error and handle it.
     trouble(error.what());
   }
   heartbeat_->open();
@@ -245,13 +245,14 @@ bool WorkerCore::wait_all_sent(Time until) {
 }
 
 void WorkerCore::stop(Duration grace) {
-  // Before the lock, because a listener that is being called may itself stop the worker.
+  // forget() comes before the lock, because a listener that is being called may itself stop the worker.
   if (sweep_trouble_) { sweep_trouble_->forget(); }
   const std::lock_guard stop_lock(stop_mutex_);
   if (stopped_.load()) { return; }
   const Time until = engine_now() + std::min(grace, longest_wait);
   draining_.store(true);
-  // Before any handler learns of the stop: a handler that ends at once must not make room for the next run.
+  // The pool holds before any handler learns of the stop: a handler that ends at once must not make room for the next
+  // run.
   pool_->hold();
   if (options_.workflows) { options_.workflows->hold(); }
   for (const RunPtr& run : session_.runs()) { run->set_draining(); }
@@ -265,7 +266,7 @@ void WorkerCore::stop(Duration grace) {
     dispatcher_thread_->wake();
     (void)wait_all_sent(engine_now() + after_grace);
   }
-  // Only now: until here, an execution that is born running on this worker needs it to take the run.
+  // remove() comes last, because a reserved execution still needs the worker to take its run.
   if (engine_) { engine_->wakeups().remove(this); }
   stopped_.store(true);
   { const std::lock_guard lock(answered_mutex_); }
@@ -284,7 +285,7 @@ void WorkerCore::stop(Duration grace) {
   try {
     store_->close_session(session_.id());
   } catch (const std::exception& error) {
-    // The session ends when its lease is over instead.
+    // The session now ends when its lease is over.
     trouble(error.what());
   }
 }
