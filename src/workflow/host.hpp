@@ -1,4 +1,4 @@
-// Host: what workflows need of the program that runs them. The app is one; the workflow room knows it by this alone.
+// Host: the interface through which workflows call the app that runs them.
 #pragma once
 
 #include <hapax/options.hpp>
@@ -23,19 +23,19 @@ namespace hapax::workflow {
 
 class Support;
 
-// Any thread may call it. Its workflows hold it weakly or for as long as a run lasts.
+// Any thread may call a Host. Its workflows hold a weak pointer, or a shared one for as long as a run lasts.
 class Host {
  public:
   virtual ~Host() = default;
   [[nodiscard]] virtual engine::Engine& engine() = 0;
   [[nodiscard]] virtual store::Store& store() = 0;
   [[nodiscard]] virtual const std::string& namespace_name() const = 0;
-  // The request for a task or a child that a run starts. Declares nothing in the catalogue.
+  // Returns the request for a task or child that a run starts. Declares nothing in the catalogue.
   [[nodiscard]] virtual model::NewExecution request_of_run(const TaskSpec& task, std::string input,
                                                            const EnqueueOptions& options) = 0;
-  // Runs `body` in a transaction of the store and writes in it the turn that `body` returns.
+  // Runs `body` in a transaction of the store and writes the turn that `body` returns in the same transaction.
   virtual void transaction(const std::function<model::Advance(Transaction&)>& body) = 0;
-  // The functions of its workflows; made when first asked for.
+  // Returns the functions of the app's workflows; made at the first call.
   [[nodiscard]] virtual std::shared_ptr<Support> support() = 0;
 };
 

@@ -28,7 +28,7 @@ std::string refused(std::string_view type, std::string_view message) {
          ",\"message\":" + base::json_quote(base::keep_head(message, limits::error_message_bytes)) + "}}";
 }
 
-// Question and answer are JSON in strings, so that the objects around them do not add to their depth.
+// Question and answer are JSON text inside strings, so that the objects around them do not add to their depth.
 std::string ask(const std::shared_ptr<Host>& app, const std::string& input) {
   std::optional<Uuid> run;
   std::string query;
@@ -51,7 +51,7 @@ std::string ask(const std::shared_ptr<Host>& app, const std::string& input) {
   return told;
 }
 
-// Only a question that the function could not read is the caller's fault; any other exception is a failed query.
+// Only a question that does not convert is the caller's fault; any other exception is a failed query.
 std::string refused_by(const QueryThrew& threw) {
   try {
     std::rethrow_exception(threw.error);
@@ -65,8 +65,8 @@ std::string refused_by(const QueryThrew& threw) {
   }
 }
 
-// A refusal is an answer too, as a refused question is no failed work. Only when the store is away does this throw, so
-// that the question is tried again.
+// Returns a refusal as an answer, because a refused question is not failed work. Throws only while the store is away,
+// so that the question is tried again.
 std::string answer(const std::weak_ptr<Host>& weak, const std::string& input) {
   const auto app = weak.lock();
   if (!app) { throw ShuttingDown(); }
@@ -142,7 +142,7 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
 
 Function answering(std::weak_ptr<Host> app) {
   return [app = std::move(app)](WorkflowContext& context, const std::string& input) {
-    // The answer is not the step's result, as it would then be stored twice.
+    // The step does not return the answer, because the answer would then be stored twice.
     std::string told = refused(failed, "the worker that was asked was lost");
     context.step("answer", [&] { told = answer(app, input); });
     return told;

@@ -19,7 +19,7 @@ namespace {
 using detail::WorkflowRun;
 using Need = WorkflowRun::Need;
 
-// Does on this thread, for one run, what a lane does for many.
+// Runs one turn of one run on the calling thread, without a lane.
 class InlineTurn {
  public:
   InlineTurn(Host& app, WorkflowRun& run) : app_(app), run_(run) {}
@@ -29,7 +29,7 @@ class InlineTurn {
     try {
       return turn();
     } catch (...) {
-      // The store is away: the function is unwound, and the next claim goes on from the journal.
+      // The store is away, so the function is unwound, and the next claim resumes it from the journal.
       (void)run_.unwind();
       throw;
     }

@@ -51,7 +51,7 @@ void tell_child(TimelineEntry& line, const model::JournalEntry& entry, const mod
   if (ended->error) { line.error = details(*ended->error); }
 }
 
-// Finds the signal that each wait got: the waits for a name get its signals in order.
+// Finds the signal of each wait: the waits for a name get its signals in order.
 class Signals {
  public:
   explicit Signals(const std::vector<model::Event>& events) {

@@ -74,7 +74,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
-// Returns or throws the outcome that the journal has of a step.
+// Returns or throws the recorded outcome of a step.
 std::string WorkflowRun::take_result(const model::JournalEntry& entry) {
   workflow::StepRecord record = workflow::decode_step(entry);
   if (record.error) { throw StepFailed(entry.name, record.error->type, record.error->message); }
@@ -252,7 +252,7 @@ void WorkflowRun::await_all(const std::vector<std::int32_t>& positions) {
       std::erase_if(open, ready);
       return open.empty();
     };
-    // With several timers the run also wakes for the earlier ones, in vain but without harm.
+    // With several timers the run also wakes for the earlier timers, which does no harm.
     wait_until(all_ready, open);
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }

@@ -26,7 +26,7 @@ using workflow::Unwind;
 
 // The stack that a context call and the functions it calls need. A step's body runs on the lane's stack.
 constexpr std::size_t stack_reserve = 24 << 10;
-// A function that catches its unwinding this often in a row will not stop.
+// A function that catches its unwinding this often in a row counts as one that does not stop.
 constexpr int swallowed_max = 1000;
 // The run whose function runs on this thread now; null while a step's body runs.
 thread_local WorkflowRun* current = nullptr;
@@ -73,7 +73,7 @@ WorkflowRun::Need WorkflowRun::resume() {
   return need_;
 }
 
-// Runs on the fiber.
+// The fiber runs body().
 void WorkflowRun::body() {
   ending_ = engine::run_handler(
       [this](engine::Run& run) {
@@ -96,7 +96,8 @@ void WorkflowRun::body() {
       *run_);
 }
 
-// Inside a catch block: the stuck reason for an exception that the function throws where the journal goes on.
+// Returns the stuck reason for an exception that the function throws where the journal goes on. Call this in a catch
+// block.
 std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
   std::string doing = "throws";
   try {
@@ -135,7 +136,7 @@ void WorkflowRun::run_step() {
 
 void WorkflowRun::run_transaction() {
   const Time start = engine::engine_now();
-  // The step's own entry comes behind `started`, if that is not stored yet.
+  // The step's own entry comes behind the `started` entry, if that is not stored yet.
   std::vector<model::JournalEntry> entries = replay_.fresh();
   model::JournalEntry& entry = entries.emplace_back();
   entry.position = replay_.recorded() + static_cast<std::int32_t>(entries.size()) - 1;
@@ -146,7 +147,7 @@ void WorkflowRun::run_transaction() {
   step_ending_ = engine::run_handler(
       [&](engine::Run& run) {
         std::string result;
-        // A failure of the store is no outcome of the step: the journal will tell whether the step took effect.
+        // A failure of the store is no outcome of the step: the journal shows later whether the step took effect.
         bool in_body = false;
         try {
           app_->transaction([&](Transaction& tx) {
@@ -170,7 +171,7 @@ void WorkflowRun::run_transaction() {
       *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
-  ran_ = !committed;  // a committed one is in the journal
+  ran_ = !committed;  // the journal has a committed step's outcome
   if (committed) {
     (void)replay_.add(Entry::step, entry.name, entry.data);
     replay_.kept(replay_.now());
@@ -266,7 +267,7 @@ void WorkflowRun::throw_if_cancelled() {
     }
     return;
   }
-  // A step that was run is recorded first.
+  // The outcome of a step that has run is recorded first.
   if (replay_.cancel() && !replay_.replaying()) {
     replay_.add(Entry::cancelled, "", workflow::encode_number("call", call_));
     throw_cancelled();
@@ -304,7 +305,7 @@ void WorkflowRun::add_instant(std::int32_t position, Duration after) {
 
 void WorkflowRun::wait_until(const std::function<bool()>& ready, const std::vector<std::int32_t>& positions) {
   while (true) {
-    // A recorded cancellation of this very call counts before anything that came later.
+    // A recorded cancellation of this call comes before any later event.
     const model::JournalEntry* const entry = replay_.peek();
     if (entry != nullptr && workflow::entry_of(*entry) == Entry::cancelled) { throw_if_cancelled(); }
     if (ready()) { return; }
