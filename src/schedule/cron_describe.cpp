@@ -44,7 +44,7 @@ std::string listed(const std::vector<std::string>& parts) {
   return out;
 }
 
-// Three or more in a row become "a to b".
+// Lists the members; three or more in a row become "a to b".
 template <class Word>
 std::string listed(std::uint64_t set, Word word) {
   const Members members = members_of(set);

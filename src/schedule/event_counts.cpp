@@ -1,5 +1,5 @@
-// EventRouter: the counts that it writes separately from the runs, about once a second. Runs with task instances are
-// not among them: the store counts those in the transaction that admits them.
+// EventRouter: writes counts separately from the runs, about once a second. The counts leave out runs with task
+// instances, which the store counts in the transaction that admits them.
 #include <hapax/error.hpp>
 
 #include "schedule/event_router.hpp"
@@ -46,7 +46,7 @@ void EventRouter::flush_if_due() {
   try {
     flush();
   } catch (const Error&) {
-    // The events themselves are committed; the counts are written with the next ones.
+    // The events themselves are committed; the next flush writes the counts.
   }
 }
 

@@ -13,7 +13,7 @@ namespace hapax::schedule {
 
 class Soon {
  public:
-  // Never destroyed.
+  // The process's instance. Never destroyed.
   [[nodiscard]] static Soon& of_process();
 
   // Runs the job once within a second, and retries it each half second while it throws. An owner has one waiting job: a

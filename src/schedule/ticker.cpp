@@ -14,7 +14,7 @@ namespace hapax::schedule {
 namespace {
 
 constexpr std::size_t kept_definitions = 20'000;
-constexpr int activities_at_once = 64;                // due activities handled by one look
+constexpr int activities_at_once = 64;                // the most due activities that one look handles
 constexpr std::size_t ticker_batch_bytes = 32 << 20;  // of inputs in one transaction
 
 // The size of a transaction.
@@ -148,7 +148,7 @@ void Ticker::apply_alone(const model::ActivityChange& change, const model::DueAc
   }
 }
 
-// If another transaction has locked the activity, there is nothing to do: its owner is changing the activity.
+// If another transaction has locked the activity, postponing is not needed: that transaction changes the activity.
 void Ticker::put_off(const model::DueActivity& due, Time now, const std::string& trouble) {
   try {
     const model::ActivityChange later = postpone(due, now, trouble);
