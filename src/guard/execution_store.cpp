@@ -19,11 +19,11 @@ namespace {
 
 // The lease of calls that are never taken over; it only sets how fresh their heartbeat is.
 constexpr Duration usual_lease = std::chrono::seconds(30);
-// An unlocked failure holds nothing; it is kept for operators this long, or for its ttl if that is shorter.
+// An unlocked failure locks no key; its record is kept for operators this long, or for its ttl if that is shorter.
 constexpr Duration unlocked_kept = std::chrono::hours(24);
 // How many times a begin may find that the record it read has gone meanwhile.
 constexpr int begin_rounds = 20;
-// Each doubt is a call that threw; beyond this number the oldest are forgotten.
+// A doubt is a begin without an answer; beyond this number the oldest doubts are forgotten.
 constexpr std::size_t most_doubts = 10'000;
 
 GuardError begin_unknown() { return {.type = "CommitUnknown", .message = "begun without an answer, and never run"}; }
@@ -233,8 +233,8 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   const base::Digest identity = identity_of(request.key);
   GuardAnswer answer;
   for (int round = 0; round < begin_rounds; ++round) {
-    // Most calls after the first find a record and need only this read. When the read is a round trip, a call that is
-    // likely new skips it: the admission decides.
+    // A repeated call finds a record and needs only this read. When the read is a round trip, a call that is likely new
+    // skips the read: the admission decides.
     const bool looks = round > 0 || !reads_far_ || !here.first_call_guess.is_likely_new(request.key.name);
     if (looks) {
       std::optional<model::Guard> found = here.store->guard_outcome(identity);

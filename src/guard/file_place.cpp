@@ -72,7 +72,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Keeps fork() out while a thread holds a sub-folder's lock. Never destroyed.
+// Makes fork() wait while a thread holds a sub-folder's lock. Never destroyed.
 class ForkGate final : private ForkAware {
  public:
   static ForkGate& instance() {
@@ -89,7 +89,7 @@ class ForkGate final : private ForkAware {
   ForkGate() { enlist(); }
   void before_fork() override {
     mutex_.lock();
-    // Bounded by the writes under way: the mutex keeps new ones out.
+    // The loop ends after the writes under way, because the mutex keeps new writes out.
     while (inside_.load() > 0) { std::this_thread::sleep_for(first_pause); }
   }
   void after_fork(bool /*in_child*/) override { mutex_.unlock(); }

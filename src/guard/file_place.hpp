@@ -56,7 +56,7 @@ class FolderLock {
  public:
   // Waits at most `timeout`, then throws StoreBusy.
   FolderLock(const std::string& folder, Duration timeout);
-  // Does not wait: holds() says whether the lock was free.
+  // Does not wait; holds() returns whether the lock was free.
   explicit FolderLock(const std::string& folder);
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -71,7 +71,7 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Any thread. Every call throws StoreUnavailable with the path and the system's error text.
+// Any thread may call. Every call throws StoreUnavailable with the path and the system's error text.
 class FilePlace {
  public:
   FilePlace(const std::string& folder, bool sync);
@@ -82,7 +82,7 @@ class FilePlace {
   [[nodiscard]] FileName name_of(const GuardKey& key) const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  // False: there is no such file.
+  // Returns false when there is no such file.
   [[nodiscard]] bool read(const std::string& path, FileText& text) const;
   // Reads without the lock, and faster than read(), as the path to the folder is not walked again. If another folder
   // has replaced this one, the old folder's record is read until this process next writes.

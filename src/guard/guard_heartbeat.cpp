@@ -206,8 +206,8 @@ bool GuardHeartbeat::beat() {
     const std::lock_guard lock(shards_[places[index].shard].mutex);
     const detail::GuardBeatNode* node = shards_[places[index].shard].first;
     while (node != nullptr && node->serial != places[index].serial) { node = node->next; }
-    // A call that has ended meanwhile is not lost. A lost call also learns it from its finish; the warning only comes
-    // earlier.
+    // A call that has ended meanwhile is not lost. The finish of a lost call reports the loss too; the warning only
+    // comes earlier.
     if (node == nullptr) { held[index].key.name.clear(); }
   }
   for (const std::size_t index : lost) {
