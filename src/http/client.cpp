@@ -14,7 +14,7 @@ constexpr Duration connect_patience = std::chrono::seconds(5);
 constexpr Duration silence_patience = std::chrono::seconds(60);
 constexpr int asked_most = 3;
 constexpr Duration first_pause = std::chrono::milliseconds(100);
-// Servers close idle connections; one used less than this ago is very likely still open.
+// Servers close idle connections; a connection that was used less than this ago is very likely still open.
 constexpr std::chrono::seconds fresh_for{1};
 constexpr std::chrono::seconds kept_for{30};
 constexpr std::size_t kept_most = 8;
@@ -30,12 +30,12 @@ constexpr std::size_t kept_most = 8;
     message = problem.text("detail");
   }
   if (!name.empty()) { throw RemoteProblem(name, message, answer.status, answer.body); }
-  // The answer of a proxy, or of a server that is not hapax.
+  // A proxy answered, or a server that is not hapax.
   if (answer.status >= 500) { throw ServerUnavailable(url + " answered " + status + " without saying why"); }
   throw base::BadAnswer(url + " answered " + status + " without saying why; is it a hapax server?");
 }
 
-// For a request that was sent and not answered.
+// Throws for a request that was sent and not answered.
 [[noreturn]] void give_up(const Question& question, const std::string& told) {
   if (question.method == "GET") { throw ServerUnavailable(told); }
   throw CommitUnknown(told + "; whether it was done is not known, and asking again " +
@@ -100,7 +100,7 @@ Answer ApiClient::exchange(const Question& question) {
     try {
       if (!connection) { connection = connect(); }
     } catch (const ServerUnavailable& away) {
-      // Nothing was sent this time; an earlier try may have been executed.
+      // This try sent nothing; the server may have executed an earlier try.
       if (asked == 1) { throw; }
       give_up(question, away.what());
     }

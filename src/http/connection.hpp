@@ -43,7 +43,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   void look(Clock::time_point now);  // ends the read or write whose deadline has passed
   void drain();
-  void doom();  // shuts the socket down; waits on it fail
+  void doom();  // shuts the socket down, so that waits on it fail
   // Resumes the fiber if it is still in the wait with this ticket.
   void wake(std::uint64_t ticket);
 
@@ -58,9 +58,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Waits for the client's next bytes and puts them into in(), at most `room` bytes.
   [[nodiscard]] Io fill(std::size_t room, Clock::time_point deadline);
-  // The same, but instead of a deadline a minimum pace; `late` when the client is too slow.
+  // As fill() with a deadline, but with a minimum pace; returns `late` when the client is too slow.
   [[nodiscard]] Io fill(std::size_t room, Pace& pace);
-  // Sends all bytes. False: the client is gone, or takes them too slowly.
+  // Sends all bytes. Returns false when the client is gone, or takes the bytes too slowly.
   [[nodiscard]] bool send(std::string_view bytes);
 
   // Calls start(resume) and waits until resume() was called, by any thread.

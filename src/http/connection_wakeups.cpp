@@ -15,7 +15,7 @@ void Wakes::add(One one) {
     if (std::exchange(coming_, true)) { return; }
   }
   try {
-    // A weak pointer: the posted job is owned by the loop's io_context, which this object owns.
+    // The job has a weak pointer, because the loop's io_context, which this object owns, owns the posted job.
     boost::asio::post(*io_, [weak = weak_from_this()] {
       if (const std::shared_ptr<Wakes> self = weak.lock()) { self->run(); }
     });

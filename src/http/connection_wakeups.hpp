@@ -12,8 +12,8 @@ namespace hapax::http {
 
 class Connection;
 
-// One commit of the store can answer many calls: their wakeups run as one job of the loop, however many there are. May
-// outlive the loop and its connections, whose wakeups then do nothing.
+// One commit of the store can answer many calls: their wakeups run as one job of the loop, however many there are. The
+// object may outlive the loop and its connections, whose wakeups then do nothing.
 class Wakes : public std::enable_shared_from_this<Wakes> {
  public:
   struct One {

@@ -40,13 +40,13 @@ class EventLoop {
   ~EventLoop();
 
   [[nodiscard]] boost::asio::io_context& io() { return *io_; }
-  // May outlive the loop; adding to it then does nothing.
+  // The list may outlive the loop; adding to it then does nothing.
   [[nodiscard]] const std::shared_ptr<Wakes>& wakes() const { return wakes_; }
   [[nodiscard]] ServerState& state() { return *state_; }
   [[nodiscard]] base::StackPool& stacks() { return stacks_; }
 
   void start();
-  // Ends the thread whatever its connections are doing.
+  // Ends the thread, even while connections are served.
   void stop();
 
   // Any thread: starts to serve a new connection.

@@ -1,4 +1,4 @@
-// Readiness: named checks that say whether this server can do its work now.
+// Readiness: named checks whether this server can do its work now.
 #pragma once
 
 #include "http/signal.hpp"
@@ -17,10 +17,10 @@
 
 namespace hapax::http {
 
-// Filled before the server starts, then asked by its threads. Anybody may probe without a token, so a probe is cheap:
-// the checks run on one thread of their own, at most once a second, and their result is reused for a second. A probe
-// waits at most `patience` and needs no store thread, so it also answers when a store hangs and all store threads wait
-// for it.
+// Checks are added before the server starts; then its threads ask. Clients may probe without a token, so a probe is
+// cheap: the checks run on one thread of their own, at most once a second, and their result is reused for a second. A
+// probe waits at most `patience` and needs no store thread, so it also answers when a store hangs and all store threads
+// wait for it.
 class Readiness {
  public:
   // Keeps a probe's answer within 2 s whatever the store does.
@@ -46,11 +46,12 @@ class Readiness {
     std::string trouble;  // empty: no trouble
     bool counts = true;   // false: the server is ready all the same
   };
-  // True: told() has a current result. False: the checks run now, and `done` is raised when they have ended.
+  // Returns true when told() has a current result. Returns false when the checks run now; `done` is raised when they
+  // have ended.
   [[nodiscard]] bool ask(const std::shared_ptr<Signal>& done) const;
-  // The result of the last checks. Checks that have not ended within `patience` are reported as not answering.
+  // Returns the result of the last checks. Checks that have not ended within `patience` are reported as not answering.
   [[nodiscard]] std::vector<Verdict> told() const;
-  // Begins no more checks. False: a check still runs after `at_most`, and this object must outlive it.
+  // Begins no more checks. Returns false when a check still runs after `at_most`; this object must outlive that check.
   [[nodiscard]] bool stop(Duration at_most);
 
  private:

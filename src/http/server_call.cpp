@@ -213,7 +213,8 @@ void ServerCall::check_origin() const {
   }
 }
 
-// A client that sends a key expects its second request to find the first. A route that would run twice refuses the key.
+// A client that sends a key expects its second request to find the first execution. A route that cannot promise this
+// refuses the key.
 void ServerCall::check_key() const {
   const auto key = request_->header("idempotency-key");
   if (!key || route_->takes_key) { return; }

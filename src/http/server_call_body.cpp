@@ -86,7 +86,7 @@ LineRead ServerCall::next_line(std::string& line) {
       if (!line.empty() && line.back() == '\r') { line.pop_back(); }
       return too_long ? LineRead::too_long : LineRead::whole;
     }
-    // Nothing of a line over the limit is kept, except that the line has not ended.
+    // Of a line over the limit only one fact is kept: that the line has not ended.
     too_long = too_long || rest_.size() - rest_at_ > line_limit();
     rest_.erase(0, too_long ? rest_.size() : rest_at_);
     rest_at_ = 0;
