@@ -264,8 +264,9 @@ engine::Ending AppState::execute(engine::Run& run) {
   return state.completion ? settle_completion(state, false) : engine::Ending::completed(std::move(result));
 }
 
-// The handler completed its execution inside a transaction, so only the commit counts. An unknown commit is read back
-// from the store; if that was wrong, the fence refuses the failure recorded here.
+// Ends a handler that completed its execution inside a transaction, where only the commit counts. An unknown commit is
+// read back from the store; if the transaction has committed after all, the fence refuses the failure that is recorded
+// here.
 engine::Ending AppState::settle_completion(ContextState& state, bool threw) {
   CommitFate fate = state.completion->fate.load();
   if (fate == CommitFate::unknown) {

@@ -147,7 +147,7 @@ workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
   return {.execution = std::move(execution), .history = std::move(histories.front())};
 }
 
-// The first `steps` entries and their known outcomes, for a run that begins behind them.
+// Returns the first `steps` entries and their known outcomes, for a run that begins behind these entries.
 model::Seed seed_of(const model::History& history, int steps) {
   model::Seed seed;
   std::set<std::int32_t> open;

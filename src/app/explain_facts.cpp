@@ -6,7 +6,7 @@ namespace hapax::app {
 
 namespace {
 
-// Reads one page only. Beyond it the counts are too low, and explain() then says nothing about them.
+// Reads one page only. If there are more sessions, the counts are too low, and explain() leaves them out.
 std::map<Uuid, int> running_by_session(store::Store& store, const model::QueueRef& queue) {
   model::ListQuery query;
   query.namespace_name = queue.namespace_name;

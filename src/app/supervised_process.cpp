@@ -130,7 +130,7 @@ namespace app {
 void run_process(const ProcessPlan& plan) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != plan.supervisor) { _exit(exit_of_unended); }  // the supervisor died before prctl() took effect
-  // Never destroyed: the guard thread uses it until the process is gone.
+  // The state is never destroyed, because the guard thread uses it until the process is gone.
   auto* state = new hapax::detail::SupervisedState(plan.number, plan.options, plan.slot);
   try {
     state->start_guard();

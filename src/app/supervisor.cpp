@@ -104,7 +104,7 @@ Supervisor::Supervisor(const SupervisorOptions& options, const ProcessMain& main
 }
 
 Supervisor::~Supervisor() {
-  // Processes are left only after an exception.
+  // Processes are still alive here only after an exception.
   for (const Process* process : alive()) {
     kill(process->pid, SIGKILL);
     waitpid(process->pid, nullptr, 0);
@@ -165,7 +165,7 @@ void Supervisor::tell(Process& process) {
   process.told = true;
   kill(process.pid, SIGTERM);
   if (!process.kill_at) {
-    // A second later than the process ends itself: its own end leaves a better message.
+    // The supervisor kills a second later than the process ends itself, because the process leaves a better message.
     process.kill_at = Steady::now() + options_.grace + options_.kill_after + std::chrono::seconds(1);
   }
 }
@@ -212,7 +212,7 @@ std::optional<Supervisor::Process> Supervisor::start(const Place& place, std::si
   return Process{.pid = pid, .slot = slot, .started = Steady::now(), .kill_at = {}};
 }
 
-// Waits for its own children only: the caller of supervise() may have others.
+// Waits for the supervisor's own children only: the caller of supervise() may have others.
 void Supervisor::reap() {
   const auto gone = [](const std::optional<Process>& process, int& status) {
     return process && waitpid(process->pid, &status, WNOHANG) == process->pid;
@@ -278,7 +278,7 @@ void Supervisor::end_roll(const std::string& why) {
   trouble(why.empty() ? "the rolling restart is done" : "the rolling restart is given up: " + why);
 }
 
-// Replaces one place at a time: the next one follows when this one's old process is gone.
+// Replaces the process of one place at a time; the next place follows when the old process is gone.
 void Supervisor::roll() {
   if (stops_ > 0 || !rolling_) { return; }
   for (Place& place : places_) {

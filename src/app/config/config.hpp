@@ -94,7 +94,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 [[nodiscard]] Reading read(const std::string& path, const Environment& environment);
 [[nodiscard]] Reading read_text(std::string_view text, const std::string& path, const Environment& environment);
 
-// The configuration of a reading without problems. Throws ConfigurationError with the first problem.
+// Returns the configuration of a reading without problems. Throws ConfigurationError with the first problem.
 [[nodiscard]] Config require_good(Reading reading);
 
 // Reads the file without the environment. Both throw ConfigurationError with the first problem.

@@ -19,7 +19,7 @@ struct QueueKey {
   Kind kind;
   std::string_view absent;  // the word that removes the setting: "default", "same" or "none"; flags have none
 
-  // Whether the patch sets or removes the setting.
+  // Returns whether the patch sets or removes the setting.
   bool (*said)(const model::QueuePatch&);
   void (*leave)(model::QueuePatch&);      // makes the patch leave the setting as it is
   void (*take_away)(model::QueuePatch&);  // makes the patch remove the setting

@@ -30,7 +30,8 @@ TokenBook::Door TokenBook::look_at_door() {
   if (recall_door() == Door::guarded) { return Door::guarded; }
   const bool guarded = store_->has_tokens();
   const std::lock_guard lock(mutex_);
-  // Once guarded, always guarded: tokens are never deleted, and a store that loses them must not open the server.
+  // A server that has needed tokens always needs tokens: tokens are never deleted, and a store that loses them must not
+  // open the server.
   guarded_ = guarded_ || guarded;
   seen_open_at_ = clock_->now();
   return guarded_ ? Door::guarded : Door::open;

@@ -80,7 +80,7 @@ class TokenBook {
   const std::shared_ptr<store::Store> store_;
   const BookOptions options_;
   const std::shared_ptr<const base::Clock> clock_;
-  std::mutex mutex_;  // guards what follows; never held while the store or the file is asked
+  std::mutex mutex_;  // guards the members below; never held while the store or the file is read
   std::vector<model::Token> in_file_;
   std::optional<Time> file_read_at_;
   std::map<base::Digest, Remembered> answers_;
