@@ -150,7 +150,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   options.traceparent = fields.traceparent;
   model::NewExecution request = engine::make_request(namespace_name, task, entry, fields.input, options);
   request.kind = fields.kind;
-  // Kept as text: a parsed object would lose the order of its members.
+  // The metadata stays text, because a parsed object would lose the order of its members.
   request.labels.metadata = fields.metadata;
   request.labels.actor = fields.actor;
   return request;
@@ -159,7 +159,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
 std::string request_json(const RequestFields& fields) {
   base::check_json(fields.input, "input");
   base::JsonObject object;
-  // Text that is not UTF-8 cannot be written as JSON, and must not arrive altered.
+  // Text that is not UTF-8 is refused, because JSON cannot carry it unchanged.
   const auto text = [&object](std::string_view name, const std::optional<std::string>& value) {
     if (!value) { return; }
     if (!base::is_valid_utf8(*value)) { throw InvalidArgument(std::string(name), "is not UTF-8"); }

@@ -20,7 +20,7 @@ struct RequestFields {
   std::optional<std::string> task_id;
   std::optional<std::string> queue;
   std::string on_conflict = "return_existing";
-  bool on_conflict_is_usual = false;        // not requested: the default of this API or command
+  bool on_conflict_is_usual = false;        // on_conflict was not requested: it is the default of this API or command
   std::optional<std::string> wait_timeout;  // for on_conflict wait
   std::optional<std::string> reuse;
   std::optional<std::string> throttle;
@@ -44,11 +44,12 @@ struct RequestFields {
   std::string actor;  // the caller, for the audit; empty: none
 };
 
-// By the rules that all ways to enqueue share (engine/build_request.hpp). Throws the typed error that names the field.
-// Engine::admit() and admit_async() check the request; a caller of admit_bulk() calls model::check_new_execution() first.
+// Makes the request by the rules that all ways to enqueue share (engine/build_request.hpp). Throws the typed error that
+// names the field. Engine::admit() and admit_async() check the request; a caller of admit_bulk() calls
+// model::check_new_execution() first.
 [[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                                engine::CatalogueCache& catalogue);
-// The same with the task's catalogue entry. Makes no store call.
+// As above, with the task's catalogue entry. Makes no store call.
 [[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                                const engine::CatalogueCache::Entry& entry);
 
@@ -57,8 +58,8 @@ struct RequestFields {
 // Reads {"task","input","task_id"?,"queue"?,…} over `defaults`. Unknown members are errors with a suggestion. Throws
 // InvalidArgument and its derived errors, in which `field` names the whole text: "line", "body".
 [[nodiscard]] RequestFields parse_request(std::string_view json, RequestFields defaults, std::string_view field);
-// The reverse: an object that parse_request reads as the same fields, except for `kind` and `actor`. Throws InvalidJson
-// for an invalid input or metadata.
+// Writes an object that parse_request reads as the same fields, except for `kind` and `actor`. Throws InvalidJson for
+// an invalid input or metadata.
 [[nodiscard]] std::string request_json(const RequestFields& fields);
 
 }  // namespace hapax::api

@@ -163,7 +163,8 @@ http::Response backfill(Api& api, http::Call& call) {
     return asked;
   });
   const schedule::TickRange whole = range;
-  // One batch at a time, checking the caller in between, up to a number of ticks for which the answer still comes soon.
+  // Runs one batch at a time and checks the caller in between, up to a number of ticks for which the answer still comes
+  // soon.
   schedule::Activities::Backfill report;
   const auto one_batch = [](const schedule::Activities::Backfill&, std::int64_t) { return false; };
   do {

@@ -15,7 +15,7 @@ namespace hapax::api {
 // asks for, and no holder is cancelled. Throws Forbidden when the request names a reuse policy.
 void fit_to_principal(api::RequestFields& fields, const http::Principal& principal);
 
-// The request's facts that messages name.
+// The parts of a request that messages name.
 struct Asked {
   std::string task;
   std::string key;  // empty: the identity is made of the input, or there is none
@@ -31,9 +31,9 @@ struct Asked {
 // Whether the answer has Retry-After: the holder is in progress, and the caller may know that.
 [[nodiscard]] bool is_in_progress(const model::Admission& admission, const http::Principal& principal);
 
-// An error about the field `from`, renamed to the name `to` that the caller used.
+// Returns an error about the field `from` as one about `to`, the name that the caller used.
 [[nodiscard]] http::Problem renamed(http::Problem problem, std::string_view from, std::string_view to);
-// InvalidArgument and its derived errors about a request, with the API's names of fields.
+// Returns an InvalidArgument or derived error about a request with the API's names of fields.
 [[nodiscard]] http::Problem named_for_api(http::Problem problem, model::Kind kind = model::Kind::task);
 
 }  // namespace hapax::api

@@ -113,7 +113,7 @@ std::vector<std::string_view> Members::items(std::string_view name) const {
   if (!member->value.starts_with('[')) {
     throw InvalidArgument(std::string(name), "expected an array; came " + base::echo(member->value));
   }
-  // Already checked, as part of the whole body.
+  // The items are checked already, as part of the whole body.
   std::vector<std::string_view> items;
   base::JsonCursor cursor(member->value);
   cursor.step();

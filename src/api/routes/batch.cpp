@@ -1,8 +1,8 @@
 // POST /v1/executions/batch: many enqueues as NDJSON, one answer per line, in order.
 //
 // Lines are admitted in batches, each one transaction. Memory is bounded by one batch and by the answers held back: a
-// client may send all its lines before it reads, so nothing is written while the request still comes in, until the
-// answers exceed 8 MiB.
+// client may send all its lines before it reads, so no answer is written while lines still arrive, until the answers
+// exceed 8 MiB.
 #include "api/execution_json.hpp"
 #include "api/routes/admission_answer.hpp"
 #include "api/routes/answers.hpp"
@@ -117,7 +117,7 @@ class BatchEnqueue {
     make(place);
     bytes_ += line.size();
     places_.push_back(std::move(place));
-    // A run of invalid lines takes room too.
+    // Invalid lines in a row take room too.
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
   }
 
@@ -151,7 +151,7 @@ class BatchEnqueue {
     } catch (const InvalidArgument& error) { throw RefusedLine(named_for_api(http::problem_of(error)), place.line); }
   }
 
-  // The lines before it are admitted already, so this line is refused in its place, like any other invalid line.
+  // Earlier lines are admitted already, so this line is refused in its place, like any other invalid line.
   void refuse_too_long() {
     const http::Problem problem{.name = "PayloadTooLarge",
                                 .message = "line: over " + std::to_string(limits::http_body()) + " bytes",
@@ -222,7 +222,7 @@ class BatchEnqueue {
     bytes_ = 0;
     if (trouble) {
       send();
-      throw StoreUnavailable(trouble->message);  // cuts the stream off: the lines after it were not read
+      throw StoreUnavailable(trouble->message);  // cuts the stream off, because the lines after this one were not read
     }
     if (answers_.size() > answers_held_back) { send(); }
   }

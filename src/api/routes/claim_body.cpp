@@ -19,7 +19,7 @@ namespace {
 
 constexpr int claims_a_call = 100;
 constexpr Duration usual_lease = std::chrono::seconds(30);
-// A claim that the worker does not list as held after this long was in a lost answer.
+// A claim that the worker does not list as held after this long counts as lost with its answer.
 constexpr Duration answer_grace = std::chrono::seconds(10);
 
 int claims_at_once() {

@@ -17,7 +17,7 @@ static_assert(outcomes_bytes >= 2 * limits::payload_most, "the largest result mu
 
 using Verdict = model::FinishVerdict;
 
-// Recorded in one batch with the outcomes that other workers report at the same time.
+// Records the outcomes in one batch with outcomes that other workers report at the same time.
 std::vector<Verdict> record(Api& api, http::Call& call, std::vector<RemoteSessions::Prepared> prepared) {
   struct Gathered {
     std::mutex mutex;

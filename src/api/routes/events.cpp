@@ -80,7 +80,7 @@ struct RefusedRun {
   http::Problem problem;
 };
 
-// A refusal that a retry may cure is worse than a final one, because the sender must send the event again.
+// A refusal that a retry may cure ranks as worse than a final one, because the sender must send the event again.
 std::optional<RefusedRun> worst_run(const schedule::Routed& routed) {
   std::optional<RefusedRun> worst;
   for (const schedule::Routed::Run& run : routed.runs) {

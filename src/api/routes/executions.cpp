@@ -63,7 +63,7 @@ http::Response attempts(Api& api, http::Call& call) {
   }));
 }
 
-// A task with a journal (ctx.once) has no timeline: its list is empty.
+// A task's journal (ctx.once) is no timeline, so the list is empty.
 http::Response journal(Api& api, http::Call& call) {
   check_query(call.request(), {"format"});
   const Uuid id = path_id(call);

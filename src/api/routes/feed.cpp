@@ -174,7 +174,7 @@ Time Feeds::step(Time now) {
     try {
       look(namespace_name, *feed);
     } catch (const std::exception&) {
-      // The store is unavailable: listeners wait for the next look.
+      // The store is unavailable, so listeners wait for the next read.
     }
     feed->looked_at_ = now;
     next = std::min(next, now + look_every);

@@ -56,7 +56,7 @@ base::Digest parse_identity(const std::string& text) {
   return digest;
 }
 
-// The identity that the task's rules make of a caller's key.
+// Returns the identity that the task's rules make of a caller's key.
 base::Digest identity_of(Tenant& tenant, const std::string& task, const std::string& key,
                          const std::optional<std::string>& queue) {
   model::check_key(key);

@@ -80,7 +80,7 @@ void Pollers::leave(const std::vector<model::QueueRef>& queues, const std::share
       }
     }
   }
-  // The call that is first now must look by itself, and the leaving call may have taken a wakeup meant for it.
+  // The call that is first now must claim by itself, and the leaving call may have consumed the wakeup of that call.
   for (const std::shared_ptr<http::Signal>& head : heads) { head->raise(); }
 }
 

@@ -38,7 +38,7 @@ http::Response overview(Api& api, http::Call& call) {
       [&] { return api::overview_json(api::take_overview(api.store(), call.principal().namespace_name)); }));
 }
 
-// PUT makes a missing queue, and so do calls with "create"; for all others an unknown name is a typing error.
+// PUT and calls with "create" make a missing queue; all other calls refuse an unknown name as mistyped.
 http::Response configure(Api& api, http::Call& call, const model::QueuePatch& patch, app::Absent absent) {
   const model::QueueRef queue = path_queue(call);
   http::Response answer =

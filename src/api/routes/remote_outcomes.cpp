@@ -45,8 +45,8 @@ bool RemoteSessions::is_known(const std::string& namespace_name, const ReportedO
   return given(namespace_name, outcome).has_value();
 }
 
-// For a claim that another server handed out, or this one before a restart. The store decides whether its fence is
-// still valid.
+// Reads a claim that another server handed out, or this server before a restart. The store decides whether the claim's
+// fence is still valid.
 std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::string& namespace_name,
                                                                 const ReportedOutcome& outcome) {
   const std::optional<model::Execution> found = engine_.store().get(outcome.id);
@@ -65,7 +65,7 @@ std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::strin
   made.claim.fence = outcome.fence;
   made.claim.run = found->run;
   made.claim.retry = found->retry;
-  made.claim.limited = true;  // unknown here: wakes workers once too often rather than too late
+  made.claim.limited = true;  // not known here: an extra wakeup is better than a late one
   const Duration ran = found->started_at ? engine_.store().now() - *found->started_at : Duration::zero();
   made.at = engine::engine_now() - std::max(ran, Duration::zero());
   made.session = found->session.value_or(Uuid{});
@@ -128,7 +128,7 @@ std::vector<model::FinishVerdict> RemoteSessions::record(std::span<Prepared* con
   try {
     exchange = engine_.store().exchange(finishes, nullptr);
   } catch (...) {
-    give_back();  // each may be recorded alone after this
+    give_back();  // each outcome may be recorded alone after this
     throw;
   }
   metrics_.finished(finishes, exchange.verdicts, engine::engine_now() - begun);

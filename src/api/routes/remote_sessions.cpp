@@ -15,8 +15,8 @@ namespace hapax::api {
 
 namespace {
 
-// A claim for any task also gets workflows, which HTTP workers cannot run: each is released for this long, for a worker
-// that has its function.
+// A claim for any task also gets workflows, which HTTP workers cannot run: the server releases each workflow and delays
+// it by this long, for a worker that has its function.
 constexpr Duration workflow_pause = std::chrono::seconds(1);
 constexpr std::size_t given_most = 100'000;
 constexpr std::size_t sessions_most = 100'000;
@@ -118,8 +118,8 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
       .limit = order.limit,
       .idle = order.limit,
       .alone = true,
-      // A session that was just made holds nothing. For any other only the store knows, as several servers may serve
-      // the session.
+      // A session that was just made holds nothing. For any other session the store decides, because several servers
+      // may serve it.
       .by_holdings = !order.is_new};
   model::ClaimReply reply = store::busy_if_blocked([&] { return engine_.store().claim(request); });
   metrics_.claimed(reply.claims.size(), engine::engine_now() - begun);
@@ -196,7 +196,7 @@ model::BeatReply RemoteSessions::extend(model::Beat beat) {
   return reply;
 }
 
-// A worker that names none of its executions still learns of its losses.
+// Adds the claims handed out here, so that a worker that names none of its executions still learns of its losses.
 void RemoteSessions::add_handed_out(model::Beat& beat) {
   const std::lock_guard lock(mutex_);
   const auto known = sessions_.find(beat.session);

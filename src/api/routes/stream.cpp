@@ -45,9 +45,9 @@ http::Response stream(Api& api, http::Call& call) {
   const auto signal = std::make_shared<http::Signal>();
   const std::shared_ptr<Feed> feed = api.feeds().feed(call.principal().namespace_name);
   const Listening listening(feed, signal);
-  // Woken again, as the feed now has a listener.
+  // Wakes the feed again, because it now has a listener.
   api.feeds().queues_changed(call.principal().namespace_name);
-  // A client that got "ready" misses no later event, unless the store was unavailable for all of these looks.
+  // A client that got "ready" misses no later event, unless the store was unavailable in all of these tries.
   for (int look = 0; look < first_looks && !feed->has_looked(); ++look) {
     const http::Woke woke = call.wait_on(*signal, first_look_wait);
     if (woke == http::Woke::client_gone || woke == http::Woke::draining) { return {}; }

@@ -14,7 +14,7 @@ namespace hapax::api {
 
 namespace {
 
-// Shared with the callback, which may come after the call has gone on.
+// The call shares a Watch with the callback, which may run after the call has ended its wait.
 struct Watch {
   http::Signal signal;
   std::mutex mutex;

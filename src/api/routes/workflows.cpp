@@ -48,10 +48,10 @@ http::Response signal(Api& api, http::Call& call) {
 }
 
 constexpr Duration usual_query_wait = std::chrono::seconds(10);
-// A question that was not withdrawn, because its server died, ends this long after the wait for it.
+// A question whose server died before it could withdraw the question ends this long after the wait.
 constexpr Duration question_slack = std::chrono::seconds(5);
 
-// The run to ask: the last one that it was continued as. Throws for a run that no worker could answer.
+// Returns the run to ask: the last run that `id` was continued as. Throws for a run that no worker could answer for.
 model::Execution asked_run(Api& api, const std::string& namespace_name, const Uuid& id) {
   model::Execution found = api.find(namespace_name, id);
   while (found.continued_as) { found = api.find(namespace_name, *found.continued_as); }
@@ -80,7 +80,7 @@ model::Execution asked_run(Api& api, const std::string& namespace_name, const Uu
       "the worker that was asked could not answer: " + (type == "QueryFailed" ? "" : type + ": ") + message);
 }
 
-// The answer's bytes as the worker gave them.
+// Returns the answer's bytes as the worker gave them.
 std::string answer_of(Api& api, const model::Outcome& end, const model::Execution& asked) {
   if (end.status != Status::completed) {
     throw http::HttpError(502, "QueryFailed",
@@ -137,10 +137,10 @@ http::Response query(Api& api, http::Call& call) {
   } catch (...) { error = std::current_exception(); }
   if (!end) {
     try {
-      // Without an actor, so that the audit log does not list it.
+      // The cancellation has no actor, so that the audit log does not list it.
       const Uuid withdrawn = asked.id();
       call.blocking([&] { (void)api.store().cancel({&withdrawn, 1}, "nobody waits for its answer any more"); });
-    } catch (const Error&) {}  // its deadline ends it
+    } catch (const Error&) {}  // the question's deadline ends it
   }
   if (error) { std::rethrow_exception(error); }
   if (!end && call.draining()) { throw ShuttingDown(); }
