@@ -47,7 +47,8 @@ struct Subject {
   Time now;
 };
 
-// A subject is a file if it has a file's ending or a slash, or if such a file exists; else it is an activity's ID.
+// A subject with a file's ending or a slash, or for which a file exists, is a file; any other subject is an activity's
+// ID.
 bool is_file(const std::string& subject) {
   return subject == "-" || subject.ends_with(".json") || subject.ends_with(".toml") ||
          subject.find('/') != std::string::npos || access(subject.c_str(), F_OK) == 0;

@@ -53,7 +53,7 @@ struct SignalRequest {
 
 // The answer to one line of a bulk enqueue.
 struct BulkAnswer {
-  std::string admission;  // a document; empty: the line was refused
+  std::string admission;  // the admission's document; empty: the line was refused
   std::string error;
   std::string message;
 };

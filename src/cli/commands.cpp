@@ -71,7 +71,7 @@ std::string told(const CLI::ParseError& error) {
   return repeats_input ? base::echo(error.what()) : error.what();
 }
 
-// Replaces the parser's own message, which tells only how many values came.
+// Replaces the parser's own message, which names only the number of values.
 void refuse_repeated(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string>& given = option->results();

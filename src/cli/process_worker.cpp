@@ -71,7 +71,7 @@ std::optional<std::string> result_of(const ChildResult& result) {
   }
 }
 
-// Exit 0 says that the program succeeded, so its effect has happened, whatever it printed (docs/decisions/0034).
+// Exit 0 means that the program succeeded and its effect has happened, whatever it printed (docs/decisions/0034).
 engine::Ending completed(const ChildResult& result) {
   return engine::Ending::completed(result_of(result).value_or("null"));
 }
@@ -96,8 +96,8 @@ engine::Ending ending_of(const ChildResult& result) {
 
 engine::Ending ProcessWorker::run(engine::Run& run) {
   if (killed_) { return engine::Ending::released(); }
-  // A workflow is here because --task names it. No program can run a workflow, so it goes back for a worker that has
-  // its function.
+  // The claim has a workflow because --task names it. No program can run a workflow, so the run is given back for a
+  // worker that has its function.
   if (run.claim().kind == model::Kind::workflow) { return engine::Ending::snoozed(workflow_pause); }
   const std::string input = one_line(run.claim().input);
   ChildResult result;

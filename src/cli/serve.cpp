@@ -139,7 +139,8 @@ void add_checks(http::Readiness& readiness, engine::Engine& engine, const Pulse&
   readiness.add("schema", [&engine, schema] {
     return engine.store().info().schema_version >= schema ? std::string() : "is older than this server needs";
   });
-  // Shown without affecting the status: transactions that acknowledge writes set their own durability (decision 44).
+  // The durability is shown without affecting the status: transactions that acknowledge writes set their own durability
+  // (decision 44).
   readiness.add_remark("durability", [&engine] { return engine.store().info().durability; });
   readiness.add("sweeper", [&engine] {
     const int failures = engine.wakeups().sweeps().failures();

@@ -17,7 +17,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Shorter than the time after which proxies close a silent connection.
+// The poll is shorter than the time after which proxies close a silent connection.
 constexpr Duration poll = std::chrono::seconds(25);
 // An answer may hold this many of the largest executions (http/answer_reader.hpp): each has an input and a result.
 constexpr int page_with_payloads = 15;
@@ -120,7 +120,7 @@ std::vector<std::string> ServerBackend::list(const Listing& listing) {
 std::string ServerBackend::admit(const RequestFields& fields) {
   if (fields.task_id) { model::check_key(*fields.task_id); }
   RequestFields sent = fields;
-  // Under `wait` the command itself then polls for the outcome, for as long as it takes.
+  // Under `wait` the command itself then polls for the outcome, without a limit.
   if (sent.on_conflict == "wait") { sent.wait_timeout = "0"; }
   try {
     return api_->post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
@@ -162,7 +162,7 @@ std::string ServerBackend::retry(std::span<const Uuid> ids, const Retrying& how)
   JsonObject body;
   body.boolean("new_effect_key", how.options.new_effect_key);
   if (!how.named || ids.size() != 1) {
-    // Not repeatable: a second request would answer already_retried.
+    // The request is not repeatable: a second request would answer already_retried.
     return api_->post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);
   }
   const std::string answer = api_->post(path({"executions", ids.front().to_string(), "retry"}), body.str(), false);

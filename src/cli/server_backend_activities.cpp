@@ -58,7 +58,7 @@ class ServerEvents : public EventDoor {
   void flush() override {}
 
  private:
-  // Repeatable: an event that is sent again starts no second run.
+  // The request is repeatable: an event that is sent again starts no second run.
   [[nodiscard]] std::string post(std::string body, std::string_view type) {
     return api_->ask({.method = "POST",
                       .target = path({"events"}),
@@ -145,11 +145,11 @@ std::string ServerBackend::backfill_activity(const std::string& id, const Backfi
   schedule::Activities::Backfill all;
   std::string from = range.from;
   std::string first;
-  // A server runs a bounded number of ticks per call, and `next_from` says where to continue.
+  // A server runs a bounded number of ticks per call; `next_from` is the tick to continue from.
   while (true) {
     JsonObject body;
     body.text("from", from).text("to", range.to);
-    // Repeatable: ticks that ran do not run again.
+    // The request is repeatable: ticks that ran do not run again.
     const std::string answer = api_->post(activity_path(id, "backfill"), body.str(), true);
     const JsonView report(answer);
     if (first.empty()) { first = report.text("from"); }

@@ -167,7 +167,7 @@ int show_live(Shell& shell, Duration interval) {
         const bool was_paused = view.paused;
         if (!press(screen.key(), view, snapshot.queues.size())) {
           screen.leave();
-          // A read that hangs in the store is not waited for, because nothing depends on it.
+          // The program does not wait for a read that hangs in the store, because nothing depends on it.
           if (!looker.ended_within(std::chrono::milliseconds(500))) { _exit(exit_ok); }
           return exit_ok;
         }

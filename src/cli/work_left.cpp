@@ -103,7 +103,7 @@ bool wait_for_the_end(const WorkWatch& watch) {
     WorkLeft left;
     try {
       left = look_at_left(watch.backend, watch.plan);
-    } catch (const StoreUnavailable&) { continue; }  // the worker reports that
+    } catch (const StoreUnavailable&) { continue; }  // the worker reports the unavailable store
     if (left.own || left.others == 0) { continue; }
     if (watch.plan.until_idle) { return true; }
     if (left.text == said) { continue; }
