@@ -21,14 +21,14 @@ bool is_bearer(std::string_view value) {
 
 [[noreturn]] void refuse() {
   throw http::Unauthorized(
-      "the token is not good; expected the header Authorization: Bearer with one that is (hapax token create)");
+      "the token is not valid; expected the header Authorization: Bearer with a valid token (hapax token create)");
 }
 
 // A token in a URL would end up in logs, histories and referrers.
 void refuse_in_address(const http::Request& request) {
   for (const auto& [name, value] : request.query) {
     if (name == "token" || name == "access_token" || value.starts_with(auth::secret_prefix)) {
-      throw http::Unauthorized("a token does not belong into the address; expected the header Authorization: Bearer");
+      throw http::Unauthorized("a token must not be in the URL; expected the header Authorization: Bearer");
     }
   }
 }

@@ -25,7 +25,8 @@ namespace {
 
 EnqueueOptions enqueue_options(const StartOptions& options) {
   if (options.workflow_id.empty()) {
-    throw InvalidArgument("workflow_id", "is missing; each start says what it is, such as \"order-456\"");
+    throw InvalidArgument("workflow_id",
+                          "is missing; each start needs an ID that names the run, such as \"order-456\"");
   }
   EnqueueOptions enqueue;
   enqueue.task_id = options.workflow_id;
@@ -102,7 +103,7 @@ void App::start_json_async(const TaskSpec& workflow, std::string input_json, con
 }
 
 void AnyHandle::signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once) const {
-  if (!state_) { throw UsageError("this handle is of no execution"); }
+  if (!state_) { throw UsageError("this handle is empty: it refers to no execution"); }
   state_->forbid_in_transaction("sending a signal");
   model::check_name(name, "signal");
   if (payload_json.size() > base::payload_limit()) {
@@ -129,7 +130,7 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
 }
 
 std::string AnyHandle::query_json(std::string_view name, const std::string& question_json) const {
-  if (!state_) { throw UsageError("this handle is of no execution"); }
+  if (!state_) { throw UsageError("this handle is empty: it refers to no execution"); }
   try {
     return workflow::ask_run(*state_, id_, name, question_json);
   } catch (const workflow::QueryThrew& threw) { std::rethrow_exception(threw.error); }

@@ -13,7 +13,7 @@ namespace hapax {
 namespace {
 
 detail::AppState& app_of(const std::shared_ptr<detail::AppState>& state) {
-  if (!state) { throw UsageError("this handle is of no execution"); }
+  if (!state) { throw UsageError("this handle is empty: it refers to no execution"); }
   return *state;
 }
 

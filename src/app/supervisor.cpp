@@ -253,7 +253,7 @@ void Supervisor::ended(Place& place, const Process& process, int status) {
   }
   if (WIFEXITED(status) && code == 0) { return; }  // the process has done its work
   if (WIFEXITED(status) && std::ranges::find(options_.fatal_exit_codes, code) != options_.fatal_exit_codes.end()) {
-    trouble(what + "; starting it again would not help");
+    trouble(what + "; a restart would not help");
     if (report_.exit_code == 0) {
       report_.exit_code = code;
       const std::size_t colon = words.find(": ");

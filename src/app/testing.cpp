@@ -91,7 +91,8 @@ DrainReport drain(App& app, const DrainOptions& options) {
       ran = true;
       count(report, finish->kind);
       if (++runs > options.limit) {
-        throw UsageError("drain ran " + std::to_string(runs) + " executions and there is no end; is it a loop?");
+        throw UsageError("drain ran " + std::to_string(runs) +
+                         " executions without coming to an end; do tasks enqueue each other?");
       }
     }
     if (!ran) {

@@ -23,7 +23,7 @@ constexpr std::size_t event_sender_refusals_told = 20;
 void print_one(const JsonView& event) {
   print(base::printable("event " + event.text("id") + ", " + event.text("type") + " from " + event.text("source")));
   if (!event.has("runs")) {
-    print("  taken; what it started is told to tokens that may read");
+    print("  accepted; only tokens with the scope read see the runs that it started");
     return;
   }
   const std::vector<std::string_view> runs = event.items("runs");

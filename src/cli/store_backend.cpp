@@ -175,7 +175,7 @@ std::string StoreBackend::await(const Uuid& first, std::optional<Duration> at_mo
   const std::optional<model::Outcome> standing = store().outcomes({&id, 1}).front();
   if (!standing) {
     throw ResultExpired("the record of execution " + id.to_string() +
-                        " is gone (retention), its result cannot be told");
+                        " was deleted by retention, and its result with it");
   }
   return outcome_json(*standing);
 }

@@ -32,7 +32,7 @@ bool is_fresh(const Uuid& id) {
 
 std::exception_ptr expired(const Uuid& id) {
   return std::make_exception_ptr(
-      ResultExpired("execution " + id.to_string() + " is not in the store any more, so its result cannot be told"));
+      ResultExpired("execution " + id.to_string() + " is not in the store any more, so its result is lost"));
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ void GuardCall::finish(const GuardFinish& finish) {
   if (generation_ != guard::process_generation()) {
     let_go();
     throw StaleLease("the call " + described() +
-                     " was begun before a fork and is the parent's: its end in the child "
+                     " was begun before a fork and belongs to the parent process: its end in the child "
                      "process does not count");
   }
   base::fault_point("guard.finish");
@@ -213,8 +213,7 @@ void GuardCall::finish(const GuardFinish& finish) {
   let_go();
   base::fault_point("guard.finished");
   if (verdict == GuardVerdict::stale) {
-    throw StaleLease("the call " + described() +
-                     " was taken over or forgotten while it ran: its result is not the one that counts");
+    throw StaleLease("the call " + described() + " was taken over or forgotten while it ran, so its result is refused");
   }
 }
 

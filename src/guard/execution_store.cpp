@@ -357,7 +357,7 @@ GuardPage ExecutionStore::list(const GuardQuery& query) {
   if (query.status) { wanted.statuses = {listed_as(*query.status)}; }
   if (!query.after.empty()) {
     wanted.after = Uuid::parse(query.after);
-    if (!wanted.after) { throw InvalidArgument("after", base::quoted(query.after) + " is no page of this store"); }
+    if (!wanted.after) { throw InvalidArgument("after", base::quoted(query.after) + " is not a cursor of this store"); }
   }
   const std::vector<model::Execution> executions = store.list(wanted);
   GuardPage page;

@@ -198,8 +198,8 @@ bool GuardHeartbeat::beat() {
   try {
     lost = store_->beat(held);
   } catch (const std::exception& error) {
-    warn({},
-         std::string("the heartbeat of calls in progress failed, which lets others take them over: ") + error.what());
+    warn({}, std::string("the heartbeat of calls in progress failed, so other callers may take them over: ") +
+                 error.what());
     return false;
   }
   for (const std::size_t index : lost) {

@@ -98,7 +98,7 @@ RedisConnection::RedisConnection(const RedisPlace& place, const base::TlsContext
                                 .port = std::to_string(place.port),
                                 .socket = place.socket,
                                 .shown = shown_,
-                                .trust_hint = "ca_file of the URL names whom to trust"};
+                                .trust_hint = "ca_file in the URL names the certificates to trust"};
     stream_ = std::make_unique<base::Stream>(peer, tls, place.connect_timeout);
   } catch (const base::StreamBroken& broken) {
     throw RedisBroken(shown_ + " cannot be reached: " + base::printable(broken.what()), broken.timed_out());

@@ -18,7 +18,7 @@ std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) {
-    throw StoreUnavailable("SHA-1 is not to be had from OpenSSL, and Redis names scripts by it");
+    throw StoreUnavailable("OpenSSL does not offer SHA-1, by which Redis names scripts");
   }
   static constexpr char digits[] = "0123456789abcdef";
   std::string hex;

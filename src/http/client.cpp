@@ -31,8 +31,8 @@ constexpr std::size_t kept_most = 8;
   }
   if (!name.empty()) { throw RemoteProblem(name, message, answer.status, answer.body); }
   // A proxy answered, or a server that is not hapax.
-  if (answer.status >= 500) { throw ServerUnavailable(url + " answered " + status + " without saying why"); }
-  throw base::BadAnswer(url + " answered " + status + " without saying why; is it a hapax server?");
+  if (answer.status >= 500) { throw ServerUnavailable(url + " answered " + status + " without an error document"); }
+  throw base::BadAnswer(url + " answered " + status + " without an error document; is it a hapax server?");
 }
 
 // Throws for a request that was sent and not answered.
@@ -81,7 +81,7 @@ std::unique_ptr<base::Stream> ApiClient::connect() {
     const base::StreamPeer peer{.host = options_.url.host,
                                 .port = options_.url.port,
                                 .shown = options_.url.text,
-                                .trust_hint = "--ca-file names whom to trust"};
+                                .trust_hint = "--ca-file names the certificates to trust"};
     return std::make_unique<base::Stream>(peer, tls_.get(), connect_patience);
   } catch (const base::StreamBroken& broken) {
     throw ServerUnavailable("cannot reach " + options_.url.text + ": " + broken.what());
@@ -130,14 +130,13 @@ std::string ApiClient::ask(const Question& question) {
   Answer answer = exchange(question);
   if (answer.status >= 400) { throw_problem(answer, options_.url.text); }
   if (answer.status >= 300) {
-    throw base::BadAnswer(options_.url.text + " answered " + std::to_string(answer.status) +
-                          " and points elsewhere, to " + base::quoted(answer.header("location")) +
-                          "; expected that URL instead");
+    throw base::BadAnswer(options_.url.text + " answered " + std::to_string(answer.status) + " and redirects to " +
+                          base::quoted(answer.header("location")) + "; expected that URL instead");
   }
   if (answer.header("content-type").starts_with("application/json")) {
     base::check_answer(answer.body, options_.url.text);
   } else if (!answer.header("content-type").starts_with("application/x-ndjson")) {
-    throw base::BadAnswer(options_.url.text + " answered with something that is no JSON; is it a hapax server?");
+    throw base::BadAnswer(options_.url.text + " answered with text that is not JSON; is it a hapax server?");
   }
   return std::move(answer.body);
 }

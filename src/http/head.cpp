@@ -163,7 +163,9 @@ void parse_request_line(Request& request, std::string_view line) {
   request.method = line.substr(0, first);
   request.target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
-  if (!is_token(request.method) || request.method.size() > method_bytes) { head_refuse("the method is not one"); }
+  if (!is_token(request.method) || request.method.size() > method_bytes) {
+    head_refuse("the method is not a valid method name");
+  }
   if (request.target.empty()) { head_refuse("the target is empty"); }
   if (version == "HTTP/1.1") {
     request.version_minor = 1;
@@ -188,7 +190,7 @@ void parse_header(Request& request, std::size_t at, std::size_t length) {
   if (colon > 0 && (line[colon - 1] == ' ' || line[colon - 1] == '\t')) {
     head_refuse("a header has a space before its colon");
   }
-  if (!is_token(line.substr(0, colon))) { head_refuse("a header's name is not one"); }
+  if (!is_token(line.substr(0, colon))) { head_refuse("a header's name has invalid characters"); }
   std::transform(request.head.begin() + static_cast<std::ptrdiff_t>(at),
                  request.head.begin() + static_cast<std::ptrdiff_t>(at + colon),
                  request.head.begin() + static_cast<std::ptrdiff_t>(at), [](char c) { return base::lower(c); });

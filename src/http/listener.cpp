@@ -122,10 +122,9 @@ Listener::Listener(const std::string& address, std::shared_ptr<ServerState> stat
   const tcp::endpoint endpoint = parse_address(address);
   accepting_->door.loopback = endpoint.address().is_loopback();
   if (!accepting_->door.loopback && !state->authenticator->has_tokens()) {
-    throw ConfigurationError(
-        "--listen " + address +
-        ": others than this machine can reach that address, and there are no tokens; make one with "
-        "`hapax token create`, or listen on 127.0.0.1");
+    throw ConfigurationError("--listen " + address +
+                             ": other machines can reach that address, and there are no tokens; make one with "
+                             "`hapax token create`, or listen on 127.0.0.1");
   }
   Acceptor& acceptor = accepting_->acceptor;
   error_code error;

@@ -175,7 +175,7 @@ void ServerCall::check_still_let_in() {
   const Principal now = ask_who();
   check_scope(now);
   if (now.namespace_name != principal_.namespace_name || now.read != principal_.read) {
-    throw Forbidden("the token is not what it was when the call began");
+    throw Forbidden("the token was changed during the call: it has another namespace or other scopes");
   }
 }
 

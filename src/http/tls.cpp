@@ -72,7 +72,7 @@ void check_key_file(const PemFile& key) {
   struct stat facts {};
   if (stat(key.path.c_str(), &facts) != 0) { key.refuse(std::strerror(errno)); }
   if ((facts.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
-    key.refuse("others than its owner and group may read or write it; chmod 600");
+    key.refuse("users other than its owner and group may read or write the file; chmod 600");
   }
 }
 

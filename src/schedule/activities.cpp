@@ -97,7 +97,7 @@ Activities::Changed Activities::change(std::string_view id, const MakeChange& ma
       return changed;
     }
   }
-  throw StoreBusy("activity '" + std::string(id) + "' is changed by others all the time; try again");
+  throw StoreBusy("activity '" + std::string(id) + "' is changed by other processes all the time; try again");
 }
 
 model::ActivityChange Activities::change_of(std::string_view id, const model::ActivityState* state,

@@ -167,7 +167,7 @@ void Ticker::applied(const model::ActivityChange& change, const model::ActivityR
       say("activity '" + change.id + "': queue '" + request.queue.name + "' is draining, " + request.identity->key +
           " is not started");
     } else {
-      say("activity '" + change.id + "': " + request.identity->key + " is there already and is not started again");
+      say("activity '" + change.id + "': " + request.identity->key + " exists already and is not started again");
     }
   }
 }

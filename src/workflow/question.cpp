@@ -61,7 +61,7 @@ std::string refused_by(const QueryThrew& threw) {
   } catch (const Error& error) {
     return refused(failed, error.name() + ": " + error.what());
   } catch (const std::exception& error) { return refused(failed, error.what()); } catch (...) {
-    return refused(failed, "what was thrown is no std::exception");
+    return refused(failed, "the query function threw something that is not a std::exception");
   }
 }
 
@@ -109,7 +109,8 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
   }
   if (is_terminal(execution->status)) {
     throw WrongStatus("workflow " + execution->id.to_string() + " has ended as " +
-                          std::string(to_string(execution->status)) + "; what it knew is gone, its result is kept",
+                          std::string(to_string(execution->status)) +
+                          "; an ended workflow answers no queries, but its result is kept",
                       execution->status);
   }
   const model::HistoryRequest request{.execution = execution->id};

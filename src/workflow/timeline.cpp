@@ -192,7 +192,7 @@ Exported import_json(std::string_view text) {
   try {
     const json all = json::parse(text);
     if (all.value("format", "") != "hapax-journal-1") {
-      throw InvalidArgument("journal", "is no journal that `hapax journal export` wrote");
+      throw InvalidArgument("journal", "is not a journal of `hapax journal export`");
     }
     Exported exported;
     model::Execution& execution = exported.execution;

@@ -259,13 +259,13 @@ void WorkflowRun::await_all(const std::vector<std::int32_t>& positions) {
 
 std::size_t WorkflowRun::await_any(const std::vector<std::int32_t>& positions) {
   enter("any");
-  if (positions.empty()) { throw UsageError("ctx.any of nothing would wait for ever"); }
+  if (positions.empty()) { throw UsageError("ctx.any without arguments would wait for ever"); }
   try {
     if (const auto* const entry = replay_.peek(); entry != nullptr && workflow::entry_of(*entry) != Entry::cancelled) {
       const auto index =
           static_cast<std::size_t>(workflow::decode_number(*replay_.next(Entry::choice, "any"), "index"));
       if (index >= positions.size()) {
-        throw Divergence{"the journal chose number " + std::to_string(index) + " of those waited for, the code has " +
+        throw Divergence{"the journal chose number " + std::to_string(index) + " of the awaited ones, the code has " +
                          std::to_string(positions.size())};
       }
       return index;

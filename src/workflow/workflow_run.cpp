@@ -103,7 +103,7 @@ std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
   try {
     throw;
   } catch (const std::exception& error) { doing += std::string(": ") + error.what(); } catch (...) {
-    doing += " what is no std::exception";
+    doing += " something that is not a std::exception";
   }
   try {
     replay_.expect_end(doing);
@@ -213,7 +213,7 @@ void WorkflowRun::enter_uncounted(const char* what) {
     if (std::this_thread::get_id() == thread_ && in_step_.load()) {
       throw UsageError(call + " was called from inside a step; a step's body may not use the context");
     }
-    throw UsageError(call + " was called from another thread than the one its function runs on");
+    throw UsageError(call + " was called on another thread than its function's");
   }
   if (unwinding_) { need(Need::unwound); }
   if (continued_) { throw Unwind{}; }

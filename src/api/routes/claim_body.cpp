@@ -47,13 +47,14 @@ ReportedOutcome::Status status_of(const std::string& word, const std::string& pl
   if (word == "snoozed") return Status::snoozed;
   if (word == "released") return Status::released;
   if (word == "cancelled") return Status::cancelled;
-  refuse(place, "status", base::quoted(word) + " is none; expected completed, failed, snoozed, released or cancelled");
+  refuse(place, "status",
+         base::quoted(word) + " is not an outcome; expected completed, failed, snoozed, released or cancelled");
 }
 
 Uuid item_id(const Members& item, const std::string& place) {
   const std::string text = item.text("id").value_or("");
   const std::optional<Uuid> id = Uuid::parse(text);
-  if (!id) { refuse(place, "id", base::quoted(text) + " is none; expected the claim's id"); }
+  if (!id) { refuse(place, "id", base::quoted(text) + " is not an ID; expected the claim's id"); }
   return *id;
 }
 
@@ -126,7 +127,8 @@ Uuid session_of(const Members& body, const std::string& namespace_name) {
   const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
   const std::optional<Uuid> id = Uuid::parse(text);
   if (!id) {
-    throw InvalidArgument("session", base::quoted(text) + " is none; expected what POST /v1/claims answered");
+    throw InvalidArgument("session",
+                          base::quoted(text) + " is not an ID; expected the session in the answer to POST /v1/claims");
   }
   if (!is_session_of(namespace_name, *id)) {
     throw StaleLease("session " + text + " is not there, or its lease is over");
@@ -179,7 +181,7 @@ std::vector<ReportedOutcome> outcomes_of(const Members& body) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string place = "outcomes[" + std::to_string(i) + "]";
     outcomes.push_back(outcome_of(items[i], place));
-    if (!ids.insert(outcomes.back().id).second) { refuse(place, "id", "is there twice; expected each once"); }
+    if (!ids.insert(outcomes.back().id).second) { refuse(place, "id", "is given twice; expected each once"); }
   }
   return outcomes;
 }

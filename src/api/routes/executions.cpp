@@ -88,7 +88,7 @@ model::Outcome standing(Api& api, const std::string& namespace_name, const Uuid&
   const std::optional<model::Execution> found = api.store().get(id);
   if (!found && api.store().has_expired(namespace_name, id)) {
     throw ResultExpired("the record of execution " + id.to_string() +
-                        " is gone (retention), its result cannot be told any more");
+                        " was deleted by retention, and its result with it");
   }
   model::Execution execution = api.find(namespace_name, id);
   while (execution.continued_as) {

@@ -47,7 +47,8 @@ base::Digest parse_identity(const std::string& text) {
       text.size() == digest.size() * 2 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_hex) {
     throw InvalidArgument(
-        "identity", base::quoted(text) + " is none; expected 64 lower-case hex digits, as an execution tells them");
+        "identity",
+        base::quoted(text) + " is not an identity; expected 64 lower-case hex digits, as an execution shows them");
   }
   const auto digit = [](char c) { return static_cast<std::uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); };
   for (std::size_t i = 0; i < digest.size(); ++i) {

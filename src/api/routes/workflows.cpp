@@ -58,7 +58,7 @@ model::Execution asked_run(Api& api, const std::string& namespace_name, const Uu
   app::require_workflow(found);
   if (is_terminal(found.status)) {
     throw WrongStatus("workflow " + found.id.to_string() + " has ended as " + std::string(to_string(found.status)) +
-                          "; what it knew is gone, its result is kept",
+                          "; an ended workflow answers no queries, but its result is kept",
                       found.status);
   }
   return found;
@@ -94,7 +94,7 @@ std::string answer_of(Api& api, const model::Outcome& end, const model::Executio
   } catch (const InvalidJson&) {}
   if (members.size() == 1 && members[0].name == "error") { refuse_query(api, members[0].value, asked); }
   if (members.size() != 1 || members[0].name != "answer") {
-    throw http::HttpError(502, "QueryFailed", "what the worker answered is no answer to a query");
+    throw http::HttpError(502, "QueryFailed", "the worker's text is not an answer to a query");
   }
   return base::json_string(members[0].value, "answer");
 }
@@ -139,7 +139,7 @@ http::Response query(Api& api, http::Call& call) {
     try {
       // The cancellation has no actor, so that the audit log does not list it.
       const Uuid withdrawn = asked.id();
-      call.blocking([&] { (void)api.store().cancel({&withdrawn, 1}, "nobody waits for its answer any more"); });
+      call.blocking([&] { (void)api.store().cancel({&withdrawn, 1}, "no client waits for the answer any more"); });
     } catch (const Error&) {}  // the question's deadline ends it
   }
   if (error) { std::rethrow_exception(error); }

@@ -65,7 +65,7 @@ constexpr QueueKey key_of(std::string_view name, QueueKey::Kind kind, std::strin
 
 void set_paused(QueuePatch& patch, std::string_view text, std::string_view field) {
   if (text != "true" && text != "false") {
-    throw InvalidArgument(std::string(field), base::quoted(text) + " is none; expected true or false");
+    throw InvalidArgument(std::string(field), base::quoted(text) + " is neither true nor false");
   }
   patch.paused = text == "true";
 }
