@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace hapax::server;
+using namespace hapax::http;
 
 void require(bool holds) {
   if (!holds) { std::abort(); }
