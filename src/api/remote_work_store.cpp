@@ -155,10 +155,10 @@ std::vector<FinishVerdict> RemoteWorkStore::finish_some(const std::vector<std::s
     answer = problem.document;
   }
   const JsonView view(answer);
-  const std::vector<std::string_view> told = view.items("verdicts");
-  if (told.size() != items.size()) { throw base::BadAnswer("the server did not tell of each outcome"); }
+  const std::vector<std::string_view> reported = view.items("verdicts");
+  if (reported.size() != items.size()) { throw base::BadAnswer("the server's answer lacks the verdict of an outcome"); }
   std::vector<FinishVerdict> verdicts;
-  for (const std::string_view one : told) {
+  for (const std::string_view one : reported) {
     const bool accepted = JsonView(one).text("verdict") == "accepted";
     verdicts.push_back(accepted ? FinishVerdict::accepted : FinishVerdict::stale);
   }

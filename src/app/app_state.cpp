@@ -58,7 +58,7 @@ AnyHandle AppState::admit(model::NewExecution request, const std::string& task, 
   engine::throw_if_refused(admission, asking);
   if (runs_inline) { run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
-    (void)engine::wait_through(engine_->waiters(), admission.id, options.wait_timeout, false);
+    (void)engine::wait_for_last_run(engine_->waiters(), admission.id, options.wait_timeout, false);
   }
   return handle(admission);
 }
@@ -107,7 +107,7 @@ void AppState::answer(const std::shared_ptr<AsyncRequest>& asked, const model::A
   } catch (...) { error = std::current_exception(); }
   if (!error && options.on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
     try {
-      engine::watch_through(
+      engine::watch_last_run(
           engine_->waiters(), admission.id,
           [asked, made](const model::Outcome*, const std::exception_ptr&) { asked->callback(made, nullptr); }, false,
           options.wait_timeout);

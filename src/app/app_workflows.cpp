@@ -228,10 +228,10 @@ testing::ReplayReport testing::ReplayTester::replay(const std::string& journal_j
   ReplayReport report{.workflow = run.execution.task, .entries = static_cast<int>(run.history.entries.size())};
   const bool ended = run.execution.status == Status::completed;
   const Time last = run.history.entries.empty() ? run.execution.created_at : run.history.entries.back().at;
-  const auto played =
-      app_.state()->support()->play(workflow::claim_like(run.execution, last), std::move(run.history), {});
-  report.reason = played.stuck;
-  if (report.reason.empty() && ended && played.need != hapax::detail::WorkflowRun::Need::ended) {
+  const auto replayed =
+      app_.state()->support()->replay_to_end(workflow::claim_like(run.execution, last), std::move(run.history), {});
+  report.reason = replayed.stuck;
+  if (report.reason.empty() && ended && replayed.need != hapax::detail::WorkflowRun::Need::ended) {
     report.reason = "the journal ends where its run had completed, the code goes on";
   }
   report.fits = report.reason.empty();

@@ -69,7 +69,7 @@ void advance(App& app, Duration by) {
   }
   if (by < Duration::zero()) { throw InvalidArgument("by", "is negative: time does not go back"); }
   app.state()->manual_clock->advance(by);
-  app.state()->engine().nudge();
+  app.state()->engine().wake_all();
 }
 
 void inline_mode(App& app, bool on) { app.state()->runs_inline.store(on); }

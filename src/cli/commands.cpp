@@ -64,7 +64,7 @@ std::string unknown(const std::string& what, const std::string& word, const std:
 }
 
 // The message for an unreadable value repeats the whole value; echo() bounds its length.
-std::string told(const CLI::ParseError& error) {
+std::string parse_error_text(const CLI::ParseError& error) {
   const bool repeats_input = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
@@ -179,7 +179,7 @@ int Commands::run(int argc, char** argv) {
       return root_.exit(asked);
     } catch (const CLI::ParseError& error) {
       refuse_repeated(root_);
-      throw BadUsage(told(error));
+      throw BadUsage(parse_error_text(error));
     }
     refuse_extras(root_);
     const CLI::App* command = &root_;

@@ -18,7 +18,7 @@ using Steady = std::chrono::steady_clock;
 
 // Below a server's limit for a batch of events (16 MiB), with room for the commas between them.
 constexpr std::size_t batch_bytes = 12 << 20;
-constexpr std::size_t event_sender_refusals_told = 20;
+constexpr std::size_t event_refusals_printed = 20;
 
 void print_one(const JsonView& event) {
   print(base::printable("event " + event.text("id") + ", " + event.text("type") + " from " + event.text("source")));
@@ -118,7 +118,7 @@ void EventSender::count(const std::string& document, std::int64_t line) {
       continue;
     }
     ++refused_;
-    if (refusals_.size() < event_sender_refusals_told) {
+    if (refusals_.size() < event_refusals_printed) {
       refusals_.push_back({line, run.text("activity") + ": " + run.text("error")});
     }
   }

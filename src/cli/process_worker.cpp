@@ -79,18 +79,22 @@ engine::Ending completed(const ChildResult& result) {
 }  // namespace
 
 engine::Ending ending_of(const ChildResult& result) {
-  const auto told = [&result](const std::string& text) { return with_last_line(text, result.error_tail); };
-  if (result.timed_out) { return failed({"Timeout", told("stopped, as it ran longer than --timeout"), false}, result); }
+  const auto with_reason = [&result](const std::string& text) { return with_last_line(text, result.error_tail); };
+  if (result.timed_out) {
+    return failed({"Timeout", with_reason("stopped, as it ran longer than --timeout"), false}, result);
+  }
   if (!result.exit_status) {
     const char* name = sigabbrev_np(result.signal);
     const std::string signal = "killed by signal " + std::to_string(result.signal);
-    return failed({"Signal", told(signal + (name != nullptr ? " (SIG" + std::string(name) + ")" : "")), false}, result);
+    return failed({"Signal", with_reason(signal + (name != nullptr ? " (SIG" + std::string(name) + ")" : "")), false},
+                  result);
   }
   switch (*result.exit_status) {
     case exit_ok: return completed(result);
-    case exit_data: return failed({"PermanentFailure", told("exit status 65"), true}, result);
-    case exit_store: return failed({"RetryRequested", told("exit status 75"), false}, result);
-    default: return failed({"ExitStatus", told("exit status " + std::to_string(*result.exit_status)), false}, result);
+    case exit_data: return failed({"PermanentFailure", with_reason("exit status 65"), true}, result);
+    case exit_store: return failed({"RetryRequested", with_reason("exit status 75"), false}, result);
+    default:
+      return failed({"ExitStatus", with_reason("exit status " + std::to_string(*result.exit_status)), false}, result);
   }
 }
 

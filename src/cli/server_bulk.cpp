@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t server_bulk_batch_bytes = 8 << 20;
 
 // On the command line the field idempotency_key of the API is called task_id.
-std::string in_our_words(const std::string& message) {
+std::string rename_key(const std::string& message) {
   constexpr std::string_view api_name = "idempotency_key: ";
   return message.starts_with(api_name) ? "task_id: " + message.substr(api_name.size()) : message;
 }
@@ -35,19 +35,19 @@ class ServerBulk : public Bulk {
   }
 
   [[nodiscard]] std::vector<BulkAnswer> flush() override {
-    std::string told;
+    std::string answer_text;
     try {
-      told = api_->ask({.method = "POST",
-                        .target = path({"executions", "batch"}) + QueryText().add("atomic", "true").text(),
-                        .body = std::move(lines_),
-                        .content_type = "application/x-ndjson",
-                        .repeatable = repeatable_});
+      answer_text = api_->ask({.method = "POST",
+                               .target = path({"executions", "batch"}) + QueryText().add("atomic", "true").text(),
+                               .body = std::move(lines_),
+                               .content_type = "application/x-ndjson",
+                               .repeatable = repeatable_});
     } catch (const http::RemoteProblem& problem) {
       const std::int64_t line = JsonView(problem.document).integer("line");
       if (line < 1) { throw; }
-      throw BadLine(static_cast<std::size_t>(line - 1), problem.name(), in_our_words(problem.what()));
+      throw BadLine(static_cast<std::size_t>(line - 1), problem.name(), rename_key(problem.what()));
     }
-    std::vector<BulkAnswer> answers = read(told);
+    std::vector<BulkAnswer> answers = read(answer_text);
     if (answers.size() != count_) {
       throw BadAnswer("the server answered " + std::to_string(answers.size()) + " of " + std::to_string(count_) +
                       " lines");
@@ -60,11 +60,11 @@ class ServerBulk : public Bulk {
   }
 
  private:
-  [[nodiscard]] std::vector<BulkAnswer> read(std::string_view told) const {
+  [[nodiscard]] std::vector<BulkAnswer> read(std::string_view answer_text) const {
     std::vector<BulkAnswer> answers;
-    while (!told.empty()) {
-      const std::string_view line = told.substr(0, told.find('\n'));
-      told.remove_prefix(std::min(told.size(), line.size() + 1));
+    while (!answer_text.empty()) {
+      const std::string_view line = answer_text.substr(0, answer_text.find('\n'));
+      answer_text.remove_prefix(std::min(answer_text.size(), line.size() + 1));
       if (line.empty()) { continue; }
       check_answer(line, api_->url());
       const JsonView view(line);

@@ -191,7 +191,7 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     schedule::start_ticker(*engine, std::move(ticking));
   }
   if (supervised != nullptr) {
-    worker.tell_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });
+    worker.report_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });
     supervised->ready();
   }
 

@@ -64,7 +64,7 @@ void check_keys_are_used(const TaskSpec& task) {
 
 // Completes a descriptor that names no strategy from the stored entry, so that only options which the descriptor sets
 // can conflict. A reuse policy conflicts only when both have one.
-model::TaskDefinition as_far_as_declared(model::TaskDefinition wanted, const model::TaskDefinition& stored) {
+model::TaskDefinition complete_from_stored(model::TaskDefinition wanted, const model::TaskDefinition& stored) {
   if (wanted.strategy) { return wanted; }
   wanted.strategy = stored.strategy;
   wanted.identity_keys = stored.identity_keys;
@@ -195,7 +195,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
     definition = catalogue_->find(task.name);
   }
   const std::string conflict =
-      model::conflict_of(*definition, as_far_as_declared(wanted, *definition), catalogue_->usual);
+      model::conflict_of(*definition, complete_from_stored(wanted, *definition), catalogue_->usual);
   if (!conflict.empty()) {
     throw ConflictingDeclaration(
         "task '" + task.name + "' is in the store's catalogue and declared otherwise by this program: " + conflict +

@@ -19,7 +19,7 @@ namespace {
 constexpr Duration suspect_alone_max = std::chrono::seconds(60);
 // Runs that have waited this long behind slow handlers are released for other workers.
 constexpr Duration unstarted_max = std::chrono::seconds(1);
-constexpr Duration busy_look = std::chrono::milliseconds(5);
+constexpr Duration busy_interval = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr Duration flow_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
@@ -186,7 +186,7 @@ Time Dispatcher::next_step(Time now) const {
   }
   if (load_.queued > 0 || (load_.running > 0 && load_.runs_per_second > quick_rate * load_.threads)) {
     // rebalance, and collect outcomes of quick handlers that ran before a slow one
-    next = std::min(next, now + busy_look);
+    next = std::min(next, now + busy_interval);
   } else if (load_.running > 0) {
     next = std::min(next, now + calm_look);
   }

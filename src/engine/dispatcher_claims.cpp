@@ -17,7 +17,7 @@ constexpr Duration idle_wait_min = std::chrono::milliseconds(50);
 // With the sweeper's interval, this keeps a lost execution from waiting longer than 1 s after its lease.
 constexpr Duration idle_wait_max = std::chrono::milliseconds(400);
 // Claims that follow each other faster leave questions out: looking into a second, mostly empty queue costs extra.
-constexpr Duration questions_look = std::chrono::milliseconds(20);
+constexpr Duration questions_interval = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -115,7 +115,7 @@ model::ClaimRequest Dispatcher::claim_request(const Plan& plan, const ClaimTicke
 void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
   questions_left_ = now < questions_at_;
   if (questions_left_) { return; }
-  questions_at_ = now + questions_look;
+  questions_at_ = now + questions_interval;
   request.queues.insert(request.queues.begin(), *options_.questions);
   std::ranges::move(options_.workflows->questions(), std::back_inserter(request.tasks));
 }

@@ -96,7 +96,7 @@ class Engine {
   [[nodiscard]] std::uint64_t activity_changes() const { return activity_changes_.load(); }
   // Wakes background steps, workers and waiters now, after virtual time moved or an operator changed something that
   // they may wait for.
-  void nudge();
+  void wake_all();
 
  private:
   // Other processes are notified of executions that become ready within this time; polling finds executions that become
@@ -107,10 +107,10 @@ class Engine {
       std::span<std::vector<model::Advance>> requests);
   void reserve(model::NewExecution& request);
   // Ends a reservation whose request has failed.
-  void forget(const model::BornRunning& place);
+  void end_reservation(const model::BornRunning& place);
   void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
   // Wakes workers for new executions that no worker has claimed yet.
-  class Woken;
+  class PendingWakeups;
   [[nodiscard]] Duration cleanup_interval();
 
   std::shared_ptr<store::Store> store_;

@@ -8,11 +8,11 @@
 namespace hapax::engine {
 
 // As Waiters::wait(), for the last run.
-[[nodiscard]] std::optional<model::Outcome> wait_through(Waiters& waiters, Uuid id, std::optional<Duration> at_most,
-                                                         bool local);
+[[nodiscard]] std::optional<model::Outcome> wait_for_last_run(Waiters& waiters, Uuid id,
+                                                              std::optional<Duration> at_most, bool local);
 
 // As Waiters::watch(), for the last run. The callback must keep the owner of `waiters` alive.
-void watch_through(Waiters& waiters, const Uuid& id, Waiters::Callback callback, bool local,
-                   std::optional<Duration> at_most = std::nullopt);
+void watch_last_run(Waiters& waiters, const Uuid& id, Waiters::Callback callback, bool local,
+                    std::optional<Duration> at_most = std::nullopt);
 
 }  // namespace hapax::engine

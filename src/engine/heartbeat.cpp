@@ -28,7 +28,7 @@ Time Heartbeat::step(Time now) {
     beat_at_ = now + options_.interval;
     glance_at_ = now + glance_interval;
   }
-  const bool doubt = hurry_.exchange(false);
+  const bool doubt = beat_requested_.exchange(false);
   if (!session_.is_open()) {
     if (now >= beat_at_ || doubt) { reopen(now); }
     return beat_at_;
@@ -36,7 +36,7 @@ Time Heartbeat::step(Time now) {
   if (doubt || now >= beat_at_ || (now >= progress_at_ && session_.has_progress())) {
     beat(now);
   } else if (now >= glance_at_) {
-    glance(now);
+    look_for_cancellations(now);
   }
   return std::min(beat_at_, glance_at_);
 }
@@ -59,7 +59,7 @@ void Heartbeat::beat(Time now) {
   }
 }
 
-void Heartbeat::farewell() {
+void Heartbeat::send_last_counts() {
   if (!session_.is_open()) { return; }
   const model::Beat last = session_.beat(options_.description.lease);
   if (!last.counts.empty()) { (void)store_.beat(last); }
@@ -98,7 +98,7 @@ void Heartbeat::cancel(const std::vector<Uuid>& ids) {
   }
 }
 
-void Heartbeat::glance(Time now) {
+void Heartbeat::look_for_cancellations(Time now) {
   glance_at_ = now + glance_interval;
   if (session_.held() == 0) { return; }
   try {

@@ -30,17 +30,17 @@ class SweepWatch {
 
  private:
   // A trouble, and when it was last reported.
-  struct Told {
+  struct Reported {
     std::string text;
     Time at{};
   };
-  void tell(Told& told, std::string text, Time now);
+  void report_trouble(Reported& reported, std::string text, Time now);
 
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<TroubleListener>> listeners_;
   int failures_ = 0;
-  Told failure_;
-  Told bad_;
+  Reported failure_;
+  Reported bad_;
 };
 
 }  // namespace hapax::engine

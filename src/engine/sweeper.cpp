@@ -34,7 +34,7 @@ Duration Sweeper::jittered(Duration interval) {
 
 // How long to pause after a clean-up pass, as a multiple of the pass's own time. A clean-up that does not finish pauses
 // less, as expired rows must not pile up.
-int Sweeper::breath_factor(Time now) {
+int Sweeper::pause_factor(Time now) {
   if (cleaning_since_ == Time{}) { cleaning_since_ = now; }
   const Duration since = now - cleaning_since_;
   return since < behind_after ? 15 : since < 3 * behind_after ? 5 : 1;
@@ -70,7 +70,7 @@ Time Sweeper::step(Time now) {
       // A long clean-up takes a small share of the store's time, so that claims and admissions go first. Executions of
       // lost workers do not wait.
       const bool cleans_only = report.requeued + report.dead + report.timed_out == 0;
-      const Duration breath = cleans_only ? (engine_now() - began) * breath_factor(now) : Duration::zero();
+      const Duration breath = cleans_only ? (engine_now() - began) * pause_factor(now) : Duration::zero();
       return now + std::max(breath_min, std::min(breath, options_.interval));
     }
     cleaning_since_ = Time{};

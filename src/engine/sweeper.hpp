@@ -31,7 +31,7 @@ class Sweeper {
  private:
   // Varies the interval by up to a fifth, so that many processes do not sweep at the same time.
   [[nodiscard]] Duration jittered(Duration interval);
-  [[nodiscard]] int breath_factor(Time now);
+  [[nodiscard]] int pause_factor(Time now);
   void read_interval(Time now);
   [[nodiscard]] Time failed(std::string_view error, Time now);  // returns when to try again
 

@@ -160,11 +160,11 @@ void Waiters::answer(const Uuid& id, const model::Outcome* outcome, const std::e
   }
 }
 
-void Waiters::publish(const std::vector<News>& news) {
+void Waiters::publish(const std::vector<RecordedOutcome>& recorded) {
   std::vector<std::pair<Callback, const model::Outcome*>> calls;
   {
     const std::lock_guard lock(mutex_);
-    for (const News& each : news) {
+    for (const RecordedOutcome& each : recorded) {
       const auto [begin, end] = waits_.equal_range(each.outcome.id);
       for (auto it = begin; it != end; ++it) {
         calls.emplace_back(std::move(it->second.callback), &each.outcome);

@@ -47,11 +47,11 @@ class Waiters {
   bool unwatch(const Uuid& id, Token token);
 
   // An outcome that this process recorded. `keep`: remember the outcome for a wait that begins a little later.
-  struct News {
+  struct RecordedOutcome {
     model::Outcome outcome;
     bool keep = false;
   };
-  void publish(const std::vector<News>& news);
+  void publish(const std::vector<RecordedOutcome>& recorded);
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
 
   // Polls new waits soon, because something changed in another process.

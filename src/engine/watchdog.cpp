@@ -31,7 +31,7 @@ bool Watchdog::watch_cancelled(const engine::RunPtr& run) {
   return on_stuck_ && add({engine::engine_now() + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
 }
 
-void Watchdog::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+void Watchdog::report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
   const std::lock_guard lock(mutex_);
   patience_ = std::max(patience_, patience);
   on_stuck_ = std::move(on_stuck);

@@ -113,7 +113,7 @@ class Worker {
   // For a worker whose process can be replaced. A thread of the worker calls `on_stuck` for each handler that was asked
   // to stop (timeout, deadline, cancellation) and has not returned after `patience`; the handler's outcome is recorded
   // without waiting for it. stop() then does not wait for such handlers.
-  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
+  void report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
 
   [[nodiscard]] WorkerStats stats() const;
   [[nodiscard]] Uuid session() const;

@@ -73,7 +73,7 @@ void WorkerCore::start() {
           .on_trouble = [this](std::string_view what) { trouble(what); },
           .on_doubt =
               [this] {
-                heartbeat_->hurry();
+                heartbeat_->request_beat();
                 heartbeat_thread_->wake();
               }});
   watchdog_ = std::make_unique<Watchdog>(
@@ -117,8 +117,8 @@ void WorkerCore::cancelling(const RunPtr& run) {
   if (run->claim().kind == model::Kind::task && watchdog_->watch_cancelled(run)) { ensure_watchdog_thread(); }
 }
 
-void WorkerCore::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
-  watchdog_->tell_stuck(patience, std::move(on_stuck));
+void WorkerCore::report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+  watchdog_->report_stuck(patience, std::move(on_stuck));
   pool_->leave_stuck();
 }
 
@@ -134,7 +134,7 @@ void WorkerCore::ensure_watchdog_thread() {
 
 void WorkerCore::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
   const bool anybody = engine_ && engine_->waiters().any();
-  std::vector<Waiters::News> news;
+  std::vector<Waiters::RecordedOutcome> recorded;
   bool look = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const Settled& settled = batch[i];
@@ -152,17 +152,17 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
         } else {
           outcome.error = settled.finish->error;
         }
-        news.push_back({std::move(outcome), settled.run->born_running});
+        recorded.push_back({std::move(outcome), settled.run->born_running});
       }
     }
     if (options_.events.finished && settled.finish) {
       options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
     }
   }
-  if (!news.empty()) {
+  if (!recorded.empty()) {
     // A caller that gets a result often enqueues its next execution at once.
     const Engine::AdmissionBurst burst = engine_->admission_burst();
-    engine_->waiters().publish(news);
+    engine_->waiters().publish(recorded);
   }
   if (look) { engine_->waiters().hint(); }
   if (draining_.load() || watchers_.load() > 0) {
@@ -280,7 +280,7 @@ void WorkerCore::stop(Duration grace) {
   dispatcher_thread_->stop();
   heartbeat_thread_->stop();
   try {
-    heartbeat_->farewell();
+    heartbeat_->send_last_counts();
   } catch (const std::exception& error) { trouble(error.what()); }
   try {
     store_->close_session(session_.id());

@@ -36,7 +36,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void stop(Duration grace);
   bool wait_until_empty(std::optional<Duration> at_most);
   void set_tasks(std::vector<std::string> tasks);
-  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
+  void report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
   [[nodiscard]] WorkerStats stats() const;
   [[nodiscard]] Uuid session() const { return session_.id(); }
   [[nodiscard]] const WorkerOptions& options() const { return options_; }

@@ -38,7 +38,7 @@ RunPtr WorkerCore::take_up(const Reservation& reservation) {
     session_.abandon(ticket);
     if (admission == nullptr) {
       // The answer may have been lost after the commit; the next beat makes the store release the execution.
-      heartbeat_->hurry();
+      heartbeat_->request_beat();
       heartbeat_thread_->wake();
     }
     return nullptr;

@@ -168,7 +168,7 @@ std::vector<ExecutionStore::Place::Session> ExecutionStore::Place::all_sessions(
   return all;
 }
 
-void ExecutionStore::Place::doubt(const Uuid& id) {
+void ExecutionStore::Place::add_doubt(const Uuid& id) {
   const std::lock_guard lock(mutex);
   doubts.push_back(id);
   if (doubts.size() > most_doubts) { doubts.erase(doubts.begin()); }
@@ -189,7 +189,7 @@ void ExecutionStore::Place::settle_doubts() {
     try {
       (void)outcomes.submit(outcome_of(hold, {.end = GuardEnd::unlocked, .error = begin_unknown()}, Duration{0}));
     } catch (...) {
-      for (const Uuid& id : open) { doubt(id); }
+      for (const Uuid& id : open) { add_doubt(id); }
       throw;
     }
     open.pop_back();
@@ -202,7 +202,7 @@ ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new P
            .location = about.location,
            .shared = about.capabilities.shared,
            .durable = about.capabilities.durable};
-  reads_far_ = about.capabilities.remote;
+  reads_over_network_ = about.capabilities.remote;
 }
 
 ExecutionStore::~ExecutionStore() {
@@ -235,11 +235,12 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   for (int round = 0; round < begin_rounds; ++round) {
     // A repeated call finds a record and needs only this read. When the read is a round trip, a call that is likely new
     // skips the read: the admission decides.
-    const bool looks = round > 0 || !reads_far_ || !here.first_call_guess.is_likely_new(request.key.name);
-    if (looks) {
+    const bool reads_first =
+        round > 0 || !reads_over_network_ || !here.first_call_guess.is_likely_new(request.key.name);
+    if (reads_first) {
       std::optional<model::Guard> found = here.store->guard_outcome(identity);
       if (found && meets(answer, *found, request)) {
-        if (reads_far_) { here.first_call_guess.met(request.key.name); }
+        if (reads_over_network_) { here.first_call_guess.met(request.key.name); }
         return answer;
       }
     }
@@ -254,7 +255,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
       admission = here.admissions.submit(std::move(item));
     } catch (const CommitUnknown&) {
       session->given_up(*ticket);
-      here.doubt(id);
+      here.add_doubt(id);
       throw;
     } catch (...) {
       session->given_up(*ticket);
@@ -282,7 +283,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     }
     session->given_up(*ticket);
     if (admission.verdict == model::AdmissionVerdict::session_gone) { session->lapsed(); }
-    if (looks && admission.verdict == model::AdmissionVerdict::queue_draining) {
+    if (reads_first && admission.verdict == model::AdmissionVerdict::queue_draining) {
       throw StoreUnavailable(info_.location + ": the queue " + std::string(model::guard_queue) +
                              " is draining and takes no new calls");
     }

@@ -94,7 +94,7 @@ void FileGuardStore::meet_record(FileRecord& file, const GuardBegin& request, Gu
 // and does not need the owner.
 bool FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& request, GuardAnswer& met) const {
   FileText text;
-  if (!place_.glance(name, text)) { return false; }
+  if (!place_.read_unlocked(name, text)) { return false; }
   const RecordView seen = view(name.path, text);
   met.now = clock_->now();
   if (seen.status == GuardStatus::in_progress) {

@@ -220,14 +220,14 @@ bool GuardHeartbeat::beat() {
 }
 
 void GuardHeartbeat::warn(const std::string& key, const std::string& message) {
-  std::vector<OnTrouble> told;
+  std::vector<OnTrouble> listeners;
   {
     const std::lock_guard lock(mutex_);
     for (const Member& each : members_) {
-      if (each.trouble) { told.push_back(each.trouble); }
+      if (each.trouble) { listeners.push_back(each.trouble); }
     }
   }
-  for (const OnTrouble& each : told) { each(key, message); }
+  for (const OnTrouble& each : listeners) { each(key, message); }
 }
 
 }  // namespace hapax::guard

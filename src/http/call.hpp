@@ -49,7 +49,7 @@ class Call {
   [[nodiscard]] const std::string& parameter(std::string_view name) const;
   // Authenticates the caller again. Long calls call this at least every recheck_every, and before they send claims or
   // data. Throws Unauthorized or Forbidden when the token is revoked or expired, or no longer allows this route.
-  virtual void check_still_let_in() = 0;
+  virtual void recheck_access() = 0;
   static constexpr Duration recheck_every = std::chrono::seconds(5);
   // The request's W3C traceparent if it has a well-formed one, else empty.
   [[nodiscard]] const std::string& traceparent() const { return traceparent_; }
@@ -77,11 +77,11 @@ class Call {
   [[nodiscard]] virtual Woke pause(Duration at_most) = 0;
   [[nodiscard]] virtual bool draining() const = 0;
   // Whether a long act continues with its next batch: false when the client has left or the server stops. Throws what
-  // check_still_let_in() throws.
-  [[nodiscard]] bool goes_on() {
+  // recheck_access() throws.
+  [[nodiscard]] bool may_continue() {
     const Woke woke = pause(Duration::zero());
     if (woke == Woke::client_gone || woke == Woke::draining) { return false; }
-    check_still_let_in();
+    recheck_access();
     return true;
   }
 

@@ -211,42 +211,42 @@ bool same_ignoring_case(std::string_view left, std::string_view right) {
 }
 
 std::optional<std::size_t> HeadScanner::scan(std::string_view bytes) {
-  if (looked_ == 0 && !bytes.empty() && !token_characters[static_cast<unsigned char>(bytes.front())]) {
+  if (scanned_ == 0 && !bytes.empty() && !token_characters[static_cast<unsigned char>(bytes.front())]) {
     head_refuse("this is not the beginning of a request over HTTP/1.1");
   }
-  while (looked_ < bytes.size()) {
-    const void* const found = std::memchr(bytes.data() + looked_, '\n', bytes.size() - looked_);
+  while (scanned_ < bytes.size()) {
+    const void* const found = std::memchr(bytes.data() + scanned_, '\n', bytes.size() - scanned_);
     if (found == nullptr) {
-      looked_ = bytes.size();
+      scanned_ = bytes.size();
       break;
     }
     const auto end = static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
     if (end == 0 || bytes[end - 1] != '\r') { head_refuse("a line ends in LF alone; expected CR LF"); }
-    looked_ = end + 1;
+    scanned_ = end + 1;
     if (lines_ == 0) {
-      if (looked_ > request_line_bytes) { break; }
+      if (scanned_ > request_line_bytes) { break; }
       // Another protocol's greeting may be this line alone; its client would wait for the server while the server waits
       // for it.
       if (bytes.substr(0, end).find(" HTTP/") == std::string_view::npos) {
         head_refuse("the first line must be: METHOD target HTTP/1.1");
       }
-      request_line_ = looked_;
-    } else if (looked_ - request_line_ > limits::http_header_bytes) {
+      request_line_ = scanned_;
+    } else if (scanned_ - request_line_ > limits::http_header_bytes) {
       break;
     } else if (end == line_ + 1) {
-      return looked_;
+      return scanned_;
     } else if (lines_ > limits::http_headers) {
       throw HttpError(431, "HeadersTooLarge", "more than " + std::to_string(limits::http_headers) + " headers")
           .closing();
     }
-    line_ = looked_;
+    line_ = scanned_;
     ++lines_;
   }
-  if (lines_ == 0 && looked_ > request_line_bytes) {
+  if (lines_ == 0 && scanned_ > request_line_bytes) {
     throw HttpError(414, "TargetTooLong", "the target is over " + std::to_string(limits::http_target_bytes) + " bytes")
         .closing();
   }
-  if (lines_ > 0 && looked_ - request_line_ > limits::http_header_bytes) {
+  if (lines_ > 0 && scanned_ - request_line_ > limits::http_header_bytes) {
     throw HttpError(431, "HeadersTooLarge", "over " + std::to_string(limits::http_header_bytes) + " bytes of headers")
         .closing();
   }

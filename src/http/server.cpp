@@ -30,7 +30,7 @@ struct Server::Impl {
       : state(std::make_shared<ServerState>(completed(std::move(options)), std::move(router), std::move(authenticator),
                                             metrics)) {}
 
-  [[nodiscard]] std::shared_ptr<const TlsContext> load_tls() const {
+  [[nodiscard]] std::shared_ptr<const ServerTlsContext> load_tls() const {
     const ServerOptions& options = state->options;
     if (options.tls_certificate.empty() && options.tls_key.empty()) { return nullptr; }
     if (options.tls_certificate.empty() || options.tls_key.empty()) {
@@ -39,7 +39,7 @@ struct Server::Impl {
               ? "--tls-cert " + options.tls_certificate + ": is given without --tls-key; they go together"
               : "--tls-key " + options.tls_key + ": is given without --tls-cert; they go together");
     }
-    return std::make_shared<const TlsContext>(options.tls_certificate, options.tls_key);
+    return std::make_shared<const ServerTlsContext>(options.tls_certificate, options.tls_key);
   }
 
   std::shared_ptr<ServerState> state;

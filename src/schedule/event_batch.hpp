@@ -152,7 +152,7 @@ class EventRouter::Batch {
 };
 
 // Several batches in one shared transaction. One thread fills batches and hands them over, another writes them.
-class EventRouter::Together {
+class EventRouter::SharedTransaction {
  public:
   // The most executions of all batches in a shared transaction. Other writers wait meanwhile: about 100 ms on SQLite.
   static constexpr std::size_t most_together = 20'000;

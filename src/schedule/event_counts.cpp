@@ -2,8 +2,8 @@
 // instances, which the store counts in the transaction that admits them.
 #include <hapax/error.hpp>
 
+#include "schedule/deferred_jobs.hpp"
 #include "schedule/event_router.hpp"
-#include "schedule/soon.hpp"
 
 #include <utility>
 
@@ -21,7 +21,7 @@ EventRouter::~EventRouter() {
   } catch (const std::exception&) {
     // The counts are lost; the runs are not.
   }
-  Soon::of_process().forget(this);
+  DeferredJobs::of_process().forget(this);
 }
 
 // The counts are written within a second, even if no further event arrives.
@@ -35,7 +35,7 @@ void EventRouter::keep(const std::map<std::string, Counted>& counted) {
       if (!more.trouble.empty()) { kept.trouble = more.trouble; }
     }
   }
-  Soon::of_process().run(this, [this] { flush(); });
+  DeferredJobs::of_process().run(this, [this] { flush(); });
 }
 
 void EventRouter::flush_if_due() {

@@ -144,12 +144,12 @@ void Ticker::apply_alone(const model::ActivityChange& change, const model::DueAc
   } catch (const Error& error) {
     if (is_away(error)) { throw; }
     say("activity '" + change.id + "' waits: " + trouble_of(error));
-    put_off(due, look.now, trouble_of(error));
+    store_postponed(due, look.now, trouble_of(error));
   }
 }
 
 // If another transaction has locked the activity, postponing is not needed: that transaction changes the activity.
-void Ticker::put_off(const model::DueActivity& due, Time now, const std::string& trouble) {
+void Ticker::store_postponed(const model::DueActivity& due, Time now, const std::string& trouble) {
   try {
     const model::ActivityChange later = postpone(due, now, trouble);
     static_cast<void>(engine_.change_activities({&later, 1}));

@@ -43,12 +43,12 @@ std::string ask(const std::shared_ptr<Host>& app, const std::string& input) {
   try {
     base::check_json(answer, "answer");
   } catch (const InvalidArgument& error) { return refused(failed, error.what()); }
-  std::string told = "{\"answer\":" + base::json_quote(answer) + "}";
-  if (told.size() > base::payload_limit()) {
-    return refused(failed, "the answer takes " + std::to_string(told.size()) + " bytes, the limit is " +
+  std::string text = "{\"answer\":" + base::json_quote(answer) + "}";
+  if (text.size() > base::payload_limit()) {
+    return refused(failed, "the answer takes " + std::to_string(text.size()) + " bytes, the limit is " +
                                std::to_string(base::payload_limit()));
   }
-  return told;
+  return text;
 }
 
 // Only a question that does not convert is the caller's fault; any other exception is a failed query.
@@ -125,11 +125,12 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
     } catch (...) { throw QueryThrew{std::current_exception()}; }
     known = run.queries();
   };
-  const auto played =
-      host.support()->play(claim_like(*execution, host.store().now()), std::move(histories.front()), ask);
-  if (!played.stuck.empty()) {
-    throw WrongStatus("workflow " + execution->id.to_string() + " cannot be played with the code here: " + played.stuck,
-                      execution->status);
+  const auto replayed =
+      host.support()->replay_to_end(claim_like(*execution, host.store().now()), std::move(histories.front()), ask);
+  if (!replayed.stuck.empty()) {
+    throw WrongStatus(
+        "workflow " + execution->id.to_string() + " cannot be replayed with the code here: " + replayed.stuck,
+        execution->status);
   }
   if (!answer) {
     std::string text =
@@ -144,9 +145,9 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
 Function answering(std::weak_ptr<Host> app) {
   return [app = std::move(app)](WorkflowContext& context, const std::string& input) {
     // The step does not return the answer, because the answer would then be stored twice.
-    std::string told = refused(failed, "the worker that was asked was lost");
-    context.step("answer", [&] { told = answer(app, input); });
-    return told;
+    std::string text = refused(failed, "the worker that was asked was lost");
+    context.step("answer", [&] { text = answer(app, input); });
+    return text;
   };
 }
 

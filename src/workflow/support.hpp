@@ -27,11 +27,12 @@ class Support final : public engine::WorkflowSupport {
   [[nodiscard]] model::Finish run_here(const engine::RunPtr& run) override;
 
   // Replays a journal to its end without recording anything; calls `then` with the suspended run.
-  struct Played {
+  struct Replayed {
     detail::WorkflowRun::Need need = detail::WorkflowRun::Need::ended;
     std::string stuck;
   };
-  Played play(model::Claim claim, model::History history, const std::function<void(detail::WorkflowRun&)>& then);
+  Replayed replay_to_end(model::Claim claim, model::History history,
+                         const std::function<void(detail::WorkflowRun&)>& then);
 
  private:
   static constexpr std::size_t usual_stack = 256 << 10;

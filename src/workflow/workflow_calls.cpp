@@ -44,11 +44,11 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
         continue;
       }
       // If the run was cancelled while the step waited for its next attempt, that attempt does not run.
-      if (attempts > 0 && !ran_) { throw_if_cancelled(); }
+      if (attempts > 0 && !step_ran_) { throw_if_cancelled(); }
       step_body_ = &body;
       step_name_ = name;
-      need(Need::step);
-      ran_ = false;
+      suspend_for(Need::step);
+      step_ran_ = false;
       ++attempts;
       workflow::StepRecord record{.ran_for = step_ran_for_, .attempts = attempts};
       if (step_ending_.kind == engine::Ending::Kind::completed) {
@@ -91,8 +91,8 @@ std::string WorkflowRun::transaction(std::string_view name, const std::function<
     if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) { return take_result(*entry); }
     transaction_body_ = &body;
     step_name_ = name;
-    need(Need::transaction);
-    ran_ = false;
+    suspend_for(Need::transaction);
+    step_ran_ = false;
     if (step_ending_.kind == engine::Ending::Kind::completed) {
       last_step_ = replay_.recorded() - 1;
       last_step_ran_here_ = true;

@@ -27,7 +27,7 @@ using workflow::Unwind;
 // The stack that a context call and the functions it calls need. A step's body runs on the lane's stack.
 constexpr std::size_t stack_reserve = 24 << 10;
 // A function that catches its unwinding this often in a row counts as one that does not stop.
-constexpr int swallowed_max = 1000;
+constexpr int caught_unwinds_max = 1000;
 // The run whose function runs on this thread now; null while a step's body runs.
 thread_local WorkflowRun* current = nullptr;
 
@@ -66,7 +66,7 @@ WorkflowRun::Need WorkflowRun::resume() {
   fiber_->resume(name_.c_str());
   current = nullptr;
   if (fiber_->done()) {
-    over_.store(true);
+    has_ended_.store(true);
     if (!stuck_.empty()) { return Need::stuck; }
     return unwinding_ ? Need::unwound : Need::ended;
   }
@@ -89,7 +89,7 @@ void WorkflowRun::body() {
         } catch (...) {
           if (unwinding_) { return engine::Ending::released(); }
           if (!replay_.replaying()) { throw; }
-          stuck_ = thrown_where_the_journal_goes_on();
+          stuck_ = stuck_reason_of_exception();
           return engine::Ending::released();
         }
       },
@@ -98,7 +98,7 @@ void WorkflowRun::body() {
 
 // Returns the stuck reason for an exception that the function throws where the journal goes on. Call this in a catch
 // block.
-std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
+std::string WorkflowRun::stuck_reason_of_exception() const {
   std::string doing = "throws";
   try {
     throw;
@@ -112,15 +112,15 @@ std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
 }
 
 void WorkflowRun::inherit_step(WorkflowRun& other) {
-  if (!other.ran_) { return; }
+  if (!other.step_ran_) { return; }
   step_ending_ = std::move(other.step_ending_);
   step_ran_for_ = other.step_ran_for_;
-  ran_ = true;
+  step_ran_ = true;
   replay_.inherit(other.step_name_);
 }
 
 void WorkflowRun::run_step_or_transaction() {
-  if (ran_) { return; }
+  if (step_ran_) { return; }
   need_ == Need::transaction ? run_transaction() : run_step();
 }
 
@@ -131,7 +131,7 @@ void WorkflowRun::run_step() {
       engine::run_handler([this](engine::Run&) { return engine::Ending::completed((*step_body_)()); }, *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
-  ran_ = true;
+  step_ran_ = true;
 }
 
 void WorkflowRun::run_transaction() {
@@ -171,7 +171,7 @@ void WorkflowRun::run_transaction() {
       *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
-  ran_ = !committed;  // the journal has a committed step's outcome
+  step_ran_ = !committed;  // the journal has a committed step's outcome
   if (committed) {
     (void)replay_.add(Entry::step, entry.name, entry.data);
     replay_.kept(replay_.now());
@@ -181,10 +181,10 @@ void WorkflowRun::run_transaction() {
 bool WorkflowRun::unwind() {
   if (!fiber_ || fiber_->done()) { return true; }
   unwinding_ = true;
-  while (!fiber_->done() && swallowed_ < swallowed_max) { (void)resume(); }
+  while (!fiber_->done() && caught_unwinds_ < caught_unwinds_max) { (void)resume(); }
   if (fiber_->done()) { return true; }
   fiber_->abandon();
-  over_.store(true);
+  has_ended_.store(true);
   return false;
 }
 
@@ -209,13 +209,13 @@ std::optional<std::string> WorkflowRun::answer(std::string_view query, const std
 void WorkflowRun::enter_uncounted(const char* what) {
   if (current != this) {
     const std::string call = std::string("ctx.") + what + " of workflow '" + name_ + "'";
-    if (over_.load()) { throw UsageError(call + " was called after its run had ended"); }
+    if (has_ended_.load()) { throw UsageError(call + " was called after its run had ended"); }
     if (std::this_thread::get_id() == thread_ && in_step_.load()) {
       throw UsageError(call + " was called from inside a step; a step's body may not use the context");
     }
     throw UsageError(call + " was called on another thread than its function's");
   }
-  if (unwinding_) { need(Need::unwound); }
+  if (unwinding_) { suspend_for(Need::unwound); }
   if (continued_) { throw Unwind{}; }
   if (fiber_->stack_left() < stack_reserve) {
     diverge("its stack is nearly used up (" + std::to_string(fiber_->stack_left()) +
@@ -231,14 +231,14 @@ void WorkflowRun::enter(const char* what) {
 
 // A destructor that runs while an exception is in flight must not throw. The fiber then stays suspended, and the lane
 // abandons it.
-void WorkflowRun::need(Need what) {
+void WorkflowRun::suspend_for(Need what) {
   if (!unwinding_) {
     need_ = what;
     fiber_->suspend();
   }
   while (unwinding_) {
-    if (std::uncaught_exceptions() == 0 && ++swallowed_ < swallowed_max) { throw Unwind{}; }
-    swallowed_ = swallowed_max;
+    if (std::uncaught_exceptions() == 0 && ++caught_unwinds_ < caught_unwinds_max) { throw Unwind{}; }
+    caught_unwinds_ = caught_unwinds_max;
     need_ = Need::unwound;
     fiber_->suspend();
   }
@@ -247,8 +247,8 @@ void WorkflowRun::need(Need what) {
 void WorkflowRun::diverge(std::string reason) {
   if (stuck_.empty()) { stuck_ = std::move(reason); }
   unwinding_ = true;
-  need(Need::unwound);
-  std::abort();  // not reached: need() throws while unwinding
+  suspend_for(Need::unwound);
+  std::abort();  // not reached: suspend_for() throws while unwinding
 }
 
 void WorkflowRun::throw_cancelled() {
@@ -320,7 +320,7 @@ void WorkflowRun::wait_until(const std::function<bool()>& ready, const std::vect
         add_instant(position, workflow::decode_step(waited).delay);
       }
     }
-    need(Need::wait);
+    suspend_for(Need::wait);
   }
 }
 

@@ -137,7 +137,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   };
 
   void body();
-  [[nodiscard]] std::string thrown_where_the_journal_goes_on() const;
+  [[nodiscard]] std::string stuck_reason_of_exception() const;
   void run_step();
   void run_transaction();
   // Every context call begins with one of the next two functions. Calls that may write to the journal are counted,
@@ -146,7 +146,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   void enter(const char* what);
   void enter_uncounted(const char* what);
   // Suspends the function until the lane has done `need`.
-  void need(Need need);
+  void suspend_for(Need need);
   [[noreturn]] void diverge(std::string reason);
   void throw_if_cancelled();
   void throw_cancelled();
@@ -177,8 +177,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::unique_ptr<base::Fiber> fiber_;
   std::thread::id thread_;
   std::atomic<bool> in_step_{false};
-  std::atomic<bool> over_{false};
-  int swallowed_ = 0;
+  std::atomic<bool> has_ended_{false};
+  int caught_unwinds_ = 0;
 
   Need need_ = Need::ended;
   const std::function<std::string()>* step_body_ = nullptr;
@@ -187,7 +187,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::string store_trouble_;
   engine::Ending step_ending_;
   Duration step_ran_for_{0};
-  bool ran_ = false;                 // a step has run, and neither function nor journal has its outcome yet
+  bool step_ran_ = false;            // a step has run, and neither function nor journal has its outcome yet
   std::int32_t last_step_ = -1;      // the entry of the step that was called last
   bool last_step_ran_here_ = false;  // the step's result comes from this code, not from the journal
   Instant instant_;

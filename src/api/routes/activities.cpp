@@ -177,7 +177,7 @@ http::Response backfill(Api& api, http::Call& call) {
     if (!some.trouble.empty()) { report.trouble = some.trouble; }
     report.next_from = some.next_from;
     if (report.next_from) { range.from = *report.next_from; }
-  } while (report.next_from && report.ticks < backfilled_ticks && call.goes_on());
+  } while (report.next_from && report.ticks < backfilled_ticks && call.may_continue());
   return json_answer(api::backfill_json(report, whole));
 }
 

@@ -91,7 +91,7 @@ class BatchEnqueue {
                                   .facts = {}};
       places_.push_back({.line = number_ + 1, .problem = {}, .text = {}});
       for (const Place& place : places_) {
-        answers_ += place.problem.empty() ? told(problem, place.line) : place.problem;
+        answers_ += place.problem.empty() ? line_answer(problem, place.line) : place.problem;
         answers_ += '\n';
       }
       places_.clear();
@@ -127,11 +127,11 @@ class BatchEnqueue {
       batch_.push_back(request_of(place.text));
       return;
     } catch (const InvalidArgument& error) {
-      place.problem = told(named_for_api(http::problem_of(error)), place.line);
+      place.problem = line_answer(named_for_api(http::problem_of(error)), place.line);
     } catch (const http::Forbidden& error) {
-      place.problem =
-          told({.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
-               place.line);
+      place.problem = line_answer(
+          {.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
+          place.line);
     }
     place.text.clear();
   }
@@ -158,7 +158,7 @@ class BatchEnqueue {
                                 .http_status = 413,
                                 .facts = base::JsonObject().text("field", "line").tail()};
     if (is_atomic_) { throw RefusedLine(problem, number_); }
-    places_.push_back({.line = number_, .problem = told(problem, number_), .text = {}});
+    places_.push_back({.line = number_, .problem = line_answer(problem, number_), .text = {}});
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
   }
 
@@ -178,7 +178,7 @@ class BatchEnqueue {
     return request;
   }
 
-  static std::string told(const http::Problem& problem, std::int64_t line) {
+  static std::string line_answer(const http::Problem& problem, std::int64_t line) {
     std::string json = http::problem_json(problem);
     return "{\"line\":" + std::to_string(line) + "," + json.substr(1);
   }
@@ -210,7 +210,7 @@ class BatchEnqueue {
       if (!place.problem.empty()) {
         answers_ += place.problem;
       } else if (trouble) {
-        answers_ += told(*trouble, place.line);
+        answers_ += line_answer(*trouble, place.line);
       } else {
         add_answer(admissions[item], asked[item], place.line);
         ++item;
@@ -229,7 +229,7 @@ class BatchEnqueue {
 
   void add_answer(const model::Admission& admission, const Asked& asked, std::int64_t line) {
     if (const auto refusal = refusal_of(admission, asked, call_.principal())) {
-      answers_ += told(*refusal, line);
+      answers_ += line_answer(*refusal, line);
       return;
     }
     answers_.append("{\"line\":").append(std::to_string(line)).append(",");
@@ -244,7 +244,7 @@ class BatchEnqueue {
   // Sending a body may take long, so access is checked again. Lines admitted before still get their answers.
   void check_let_in() {
     try {
-      call_.check_still_let_in();
+      call_.recheck_access();
     } catch (const http::HttpError&) {
       if (has_answers()) { send(); }
       throw;

@@ -86,12 +86,12 @@ http::Response finish(Api& api, http::Call& call) {
     const std::vector<Verdict> answered = record(api, call, std::move(prepared));
     for (std::size_t i = 0; i < places.size(); ++i) { verdicts[places[i]] = answered[i]; }
   }
-  const std::string told = verdicts_json(ids, verdicts);
+  const std::string verdict_array = verdicts_json(ids, verdicts);
   if (std::find(verdicts.begin(), verdicts.end(), Verdict::accepted) == verdicts.end()) {
     return stale_answer("none of these executions is leased to you under that fence any more; nothing was changed",
-                        base::JsonObject().raw("verdicts", told).tail());
+                        base::JsonObject().raw("verdicts", verdict_array).tail());
   }
-  return json_answer(base::JsonObject().raw("verdicts", told).str());
+  return json_answer(base::JsonObject().raw("verdicts", verdict_array).str());
 }
 
 }  // namespace

@@ -100,10 +100,10 @@ http::Response claim(Api& api, http::Call& call) {
   Pollers::Ticket ticket(api.sessions().shared_pollers(), order.queues);
   http::Woke woke = http::Woke::time_over;
   while (true) {
-    call.check_still_let_in();
+    call.recheck_access();
     RemoteSessions::Claimed claimed = call.blocking([&] { return api.sessions().claim(order); });
     if (!claimed.claims.empty()) {
-      if (std::ssize(claimed.claims) == order.limit) { ticket.pass_on(); }
+      if (std::ssize(claimed.claims) == order.limit) { ticket.wake_next(); }
       if (const std::vector<model::Claim> beyond = take_beyond(claimed.claims); !beyond.empty()) {
         try {
           call.blocking([&] { api.sessions().take_back(order, beyond); });
@@ -115,7 +115,7 @@ http::Response claim(Api& api, http::Call& call) {
     }
     // The work of the wakeup may be a task that this worker does not run, or one for a session that holds nothing.
     const bool may_be_for_another = !order.tasks.empty() || claimed.passed_over;
-    if (woke == http::Woke::raised && may_be_for_another) { ticket.pass_back(); }
+    if (woke == http::Woke::raised && may_be_for_another) { ticket.pass_wakeup_on(); }
     const Duration left = until - engine::engine_now();
     if (left <= Duration::zero()) { break; }
     Duration patience = std::min({left, ticket.patience(), http::Call::recheck_every});

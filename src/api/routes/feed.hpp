@@ -50,7 +50,7 @@ class Feed {
   void leave(const std::shared_ptr<http::Signal>& signal);
   [[nodiscard]] bool has_listeners() const;
   // True when the initial state has been read, so that later differences are changes.
-  [[nodiscard]] bool has_looked() const { return has_looked_.load(); }
+  [[nodiscard]] bool has_initial_state() const { return has_initial_state_.load(); }
 
  private:
   friend class Feeds;
@@ -69,9 +69,9 @@ class Feed {
   std::size_t bytes_ = 0;
   std::vector<std::shared_ptr<http::Signal>> listeners_;
   std::set<Uuid> touched_;
-  std::atomic<bool> has_looked_{false};
+  std::atomic<bool> has_initial_state_{false};
   // Used by the looking thread only.
-  Time looked_at_{};
+  Time refreshed_at_{};
   std::map<Uuid, Seen> known_;
   std::map<std::string, std::string> queues_;
 };
@@ -91,9 +91,9 @@ class Feeds {
 
  private:
   [[nodiscard]] Time step(Time now);
-  void look(const std::string& namespace_name, Feed& feed);
-  void look_at_queues(const std::string& namespace_name, Feed& feed);
-  void look_at(Feed& feed, const model::Execution& execution);
+  void refresh(const std::string& namespace_name, Feed& feed);
+  void compare_queues(const std::string& namespace_name, Feed& feed);
+  void compare_execution(Feed& feed, const model::Execution& execution);
 
   engine::Engine& engine_;
   const std::string epoch_;

@@ -233,7 +233,7 @@ bool each_batch(http::Call& call, const app::Operations& operations, app::Select
       if (!page.empty()) { act(page); }
     });
     if (batches.at_end()) { return true; }
-    if (!call.goes_on()) { return false; }
+    if (!call.may_continue()) { return false; }
   }
 }
 

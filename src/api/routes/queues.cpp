@@ -57,7 +57,7 @@ http::Response put_queues(Api& api, http::Call& call) {
     for (const base::JsonMember& member : base::json_members(body, "body")) {
       const config::QueueKey& key = *config::find_queue_key(member.name);
       if (member.value == "null") {
-        key.take_away(patch);
+        key.remove(patch);
         continue;
       }
       const bool is_text = member.value.front() == '"';
@@ -79,7 +79,7 @@ http::Response put_queues(Api& api, http::Call& call) {
 template <class Steps>
 bool finish_steps(http::Call& call, Steps& steps) {
   while (call.blocking([&] { return steps.step(); })) {
-    if (!call.goes_on()) { return false; }
+    if (!call.may_continue()) { return false; }
   }
   return true;
 }

@@ -139,7 +139,7 @@ std::vector<model::FinishVerdict> RemoteSessions::record(std::span<Prepared* con
 
 void RemoteSessions::recorded(std::span<Prepared* const> items, const model::Exchange& exchange) {
   const bool anybody_waits = engine_.waiters().any();
-  std::vector<engine::Waiters::News> news;
+  std::vector<engine::Waiters::RecordedOutcome> recorded;
   std::vector<model::QueueRef> woken = exchange.woken;
   const auto wake = [&woken](const model::QueueRef& queue) {
     if (std::find(woken.begin(), woken.end(), queue) == woken.end()) { woken.push_back(queue); }
@@ -163,12 +163,12 @@ void RemoteSessions::recorded(std::span<Prepared* const> items, const model::Exc
         outcome.error = item.finish.error;
       }
       // Only the store knows the reason of a cancellation, so waiters get that outcome from the store.
-      if (*ended != Status::cancelled) { news.push_back({std::move(outcome), false}); }
+      if (*ended != Status::cancelled) { recorded.push_back({std::move(outcome), false}); }
     }
     if (on_change_) { on_change_(item.queue, item.finish.id); }
   }
   if (!woken.empty()) { engine_.wake_workers(woken); }
-  if (!news.empty()) { engine_.waiters().publish(news); }
+  if (!recorded.empty()) { engine_.waiters().publish(recorded); }
   if (anybody_waits) { engine_.waiters().hint(); }
 }
 
@@ -192,12 +192,12 @@ void RemoteSessions::count(const Prepared& item) {
   counted.failed += kind == Kind::failed ? 1 : 0;
   counted.retried += kind == Kind::retry ? 1 : 0;
   if (!thread_ && !stopping_) {
-    thread_ = std::make_unique<engine::StepThread>([this](Time now) { return tell_counts(now); });
+    thread_ = std::make_unique<engine::StepThread>([this](Time now) { return report_counts(now); });
     thread_->start();
   }
 }
 
-Time RemoteSessions::tell_counts(Time now) {
+Time RemoteSessions::report_counts(Time now) {
   model::Beat beat;
   {
     const std::lock_guard lock(mutex_);

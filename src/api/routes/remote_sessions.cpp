@@ -54,7 +54,7 @@ void RemoteSessions::stop() {
   thread.reset();
   engine_.wakeups().remove(pollers_.get());
   finishes_.reset();
-  (void)tell_counts(Time{});
+  (void)report_counts(Time{});
   if (own_session_) {
     try {
       engine_.store().close_session(*own_session_);
@@ -131,7 +131,7 @@ RemoteSessions::Claimed RemoteSessions::claim(const ClaimOrder& order) {
   ensure_open(order);
   model::ClaimReply reply = claim_once(order);
   put_back_workflows(reply.claims);
-  book(order, reply.claims);
+  remember_claims(order, reply.claims);
   return {.claims = std::move(reply.claims), .next_due = reply.next_due, .passed_over = reply.suspects_due};
 }
 
@@ -151,7 +151,7 @@ void RemoteSessions::put_back_workflows(std::vector<model::Claim>& claims) {
   std::erase_if(claims, [](const model::Claim& claim) { return claim.kind == model::Kind::workflow; });
 }
 
-void RemoteSessions::book(const ClaimOrder& order, std::span<const model::Claim> claims) {
+void RemoteSessions::remember_claims(const ClaimOrder& order, std::span<const model::Claim> claims) {
   if (claims.empty()) { return; }
   const Time now = engine::engine_now();
   {

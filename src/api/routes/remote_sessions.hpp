@@ -123,7 +123,7 @@ class RemoteSessions {
   void ensure_open(const ClaimOrder& order);
   [[nodiscard]] model::ClaimReply claim_once(const ClaimOrder& order);
   void put_back_workflows(std::vector<model::Claim>& claims);
-  void book(const ClaimOrder& order, std::span<const model::Claim> claims);
+  void remember_claims(const ClaimOrder& order, std::span<const model::Claim> claims);
   [[nodiscard]] std::optional<Given> given(const std::string& namespace_name, const ReportedOutcome& outcome);
   [[nodiscard]] std::optional<Given> read_given(const std::string& namespace_name, const ReportedOutcome& outcome);
   [[nodiscard]] std::vector<model::FinishVerdict> flush(std::span<Prepared> items);
@@ -132,7 +132,7 @@ class RemoteSessions {
   void forget(const Prepared& item);
   void count(const Prepared& item);
   void add_handed_out(model::Beat& beat);
-  [[nodiscard]] Time tell_counts(Time now);
+  [[nodiscard]] Time report_counts(Time now);
 
   engine::Engine& engine_;
   ApiMetrics& metrics_;
@@ -166,10 +166,10 @@ class Pollers : public engine::LocalWorker {
     // How long the call waits at most before it claims again without a wakeup.
     [[nodiscard]] Duration patience() const;
     // Wakes the next call, because this call got as many claims as it asked for and there may be more work.
-    void pass_on();
+    void wake_next();
     // Wakes the call behind this one, because this call was woken for work that it cannot take. A wakeup passes through
     // the line at most once.
-    void pass_back();
+    void pass_wakeup_on();
 
    private:
     std::shared_ptr<Pollers> pollers_;

@@ -65,10 +65,10 @@ model::Execution asked_run(Api& api, const std::string& namespace_name, const Uu
 }
 
 // Throws the worker's refusal as if it were made here.
-[[noreturn]] void refuse_query(Api& api, std::string_view told, const model::Execution& asked) {
+[[noreturn]] void refuse_query(Api& api, std::string_view text, const model::Execution& asked) {
   std::string type = "QueryFailed";
   std::string message;
-  for (const base::JsonMember& member : base::json_members(told, "error")) {
+  for (const base::JsonMember& member : base::json_members(text, "error")) {
     if (member.name == "type") { type = base::json_string(member.value, "type"); }
     if (member.name == "message") { message = base::json_string(member.value, "message"); }
   }
@@ -87,10 +87,10 @@ std::string answer_of(Api& api, const model::Outcome& end, const model::Executio
                           "the question ended as " + std::string(to_string(end.status)) +
                               (end.error ? ": " + end.error->type + ": " + end.error->message : ""));
   }
-  const std::string told = end.result.value_or("null");
+  const std::string text = end.result.value_or("null");
   std::vector<base::JsonMember> members;
   try {
-    members = base::json_members(told, "answer");
+    members = base::json_members(text, "answer");
   } catch (const InvalidJson&) {}
   if (members.size() == 1 && members[0].name == "error") { refuse_query(api, members[0].value, asked); }
   if (members.size() != 1 || members[0].name != "answer") {

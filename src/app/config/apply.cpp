@@ -41,11 +41,11 @@ void plan_queue(Steps& steps, const model::QueueRef& queue, const model::QueuePa
   QueueStep step{.queue = queue, .patch = wanted};
   bool changes = false;
   for (const QueueKey& key : queue_keys()) {
-    if (!key.said(wanted)) { continue; }
+    if (!key.changes(wanted)) { continue; }
     const std::string from = key.shown(stored);
     const std::string to = key.shown(after);
     if (from == to) {
-      key.leave(step.patch);
+      key.keep(step.patch);
       continue;
     }
     changes = true;

@@ -108,6 +108,6 @@ inline constexpr Duration usual_grace = std::chrono::seconds(30);
 // All effective values, set or default, for people. The source of a default is "default".
 [[nodiscard]] std::vector<Stated> effective(const Config& config);
 // The configuration in words: one sentence for each queue and task.
-[[nodiscard]] std::vector<std::string> in_words(const Config& config);
+[[nodiscard]] std::vector<std::string> describe_configuration(const Config& config);
 
 }  // namespace hapax::config

@@ -67,6 +67,6 @@ struct ScalarKey {
 void read_toml(Reading& reading, std::string_view text);
 void read_environment(Reading& reading, const Environment& environment);
 void check_together(Reading& reading);
-void put_in_order(Reading& reading);
+void sort_by_line(Reading& reading);
 
 }  // namespace hapax::config
