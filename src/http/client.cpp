@@ -10,7 +10,7 @@ namespace hapax::http {
 namespace {
 
 constexpr Duration connect_patience = std::chrono::seconds(5);
-// The longest time without a byte to or from the server, beside ApiRequest::waits.
+// The longest time without a byte to or from the server, beside Question::waits.
 constexpr Duration silence_patience = std::chrono::seconds(60);
 constexpr int asked_most = 3;
 constexpr Duration first_pause = std::chrono::milliseconds(100);
@@ -36,10 +36,10 @@ constexpr std::size_t kept_most = 8;
 }
 
 // Throws for a request that was sent and not answered.
-[[noreturn]] void give_up(const ApiRequest& request, const std::string& reason) {
-  if (request.method == "GET") { throw ServerUnavailable(reason); }
+[[noreturn]] void give_up(const Question& question, const std::string& reason) {
+  if (question.method == "GET") { throw ServerUnavailable(reason); }
   throw CommitUnknown(reason + "; whether it was done is not known, and asking again " +
-                      (request.repeatable ? "is safe" : "may do it twice"));
+                      (question.repeatable ? "is safe" : "may do it twice"));
 }
 
 }  // namespace
@@ -48,18 +48,18 @@ ApiClient::ApiClient(ApiClientOptions options) : options_(std::move(options)) {
   if (options_.url.tls) { tls_ = std::make_unique<base::TlsContext>(base::TlsFiles{.ca = options_.ca_file}); }
 }
 
-std::string ApiClient::head_of(const ApiRequest& request) const {
-  std::string head(request.method);
-  head += " " + options_.url.prefix + request.target + " HTTP/1.1\r\nHost: " + options_.url.authority() + "\r\n";
+std::string ApiClient::head_of(const Question& question) const {
+  std::string head(question.method);
+  head += " " + options_.url.prefix + question.target + " HTTP/1.1\r\nHost: " + options_.url.authority() + "\r\n";
   head += "User-Agent: " + options_.agent + "\r\nAccept: application/json\r\n";
   if (!options_.token.empty()) {
     head += "Authorization: Bearer " + options_.token + "\r\n";
   } else if (!options_.namespace_name.empty()) {
     head += "Hapax-Namespace: " + options_.namespace_name + "\r\n";
   }
-  if (request.method != "GET" && request.method != "DELETE") {
-    head += "Content-Type: " + std::string(request.content_type) + "\r\n";
-    head += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+  if (question.method != "GET" && question.method != "DELETE") {
+    head += "Content-Type: " + std::string(question.content_type) + "\r\n";
+    head += "Content-Length: " + std::to_string(question.body.size()) + "\r\n";
   }
   return head + "\r\n";
 }
@@ -93,22 +93,22 @@ void ApiClient::put_back(std::unique_ptr<base::Stream> connection) {
   if (idle_.size() < kept_most) { idle_.push_back({std::move(connection), Steady::now()}); }
 }
 
-Answer ApiClient::exchange(const ApiRequest& request) {
-  const std::string head = head_of(request);
+Answer ApiClient::exchange(const Question& question) {
+  const std::string head = head_of(question);
   for (int asked = 1;; ++asked) {
-    std::unique_ptr<base::Stream> connection = take_idle(request.repeatable);
+    std::unique_ptr<base::Stream> connection = take_idle(question.repeatable);
     try {
       if (!connection) { connection = connect(); }
     } catch (const ServerUnavailable& away) {
       // This try sent nothing; the server may have executed an earlier try.
       if (asked == 1) { throw; }
-      give_up(request, away.what());
+      give_up(question, away.what());
     }
-    AnswerReader reader(*connection, silence_patience + request.waits);
+    AnswerReader reader(*connection, silence_patience + question.waits);
     std::string trouble;
     try {
       connection->write(head, silence_patience);
-      connection->write(request.body, silence_patience);
+      connection->write(question.body, silence_patience);
     } catch (const base::StreamBroken& broken) {
       // A server that refuses a request before it has read all of it answers, then closes: the answer is still read.
       trouble = broken.what();
@@ -121,13 +121,13 @@ Answer ApiClient::exchange(const ApiRequest& request) {
       if (trouble.empty()) { trouble = broken.what(); }
     }
     const std::string reason = options_.url.text + " did not answer: " + trouble;
-    if (!request.repeatable || asked == asked_most) { give_up(request, reason); }
+    if (!question.repeatable || asked == asked_most) { give_up(question, reason); }
     std::this_thread::sleep_for(first_pause * (1 << asked));
   }
 }
 
-std::string ApiClient::ask(const ApiRequest& request) {
-  Answer answer = exchange(request);
+std::string ApiClient::ask(const Question& question) {
+  Answer answer = exchange(question);
   if (answer.status >= 400) { throw_problem(answer, options_.url.text); }
   if (answer.status >= 300) {
     throw base::BadAnswer(options_.url.text + " answered " + std::to_string(answer.status) + " and redirects to " +

@@ -2,7 +2,7 @@
 //
 // Connections are kept and reused. Any thread may ask; each request under way has a connection of its own.
 //
-// A request whose answer was lost is sent again only if that is safe (ApiRequest::repeatable): reads, fenced writes,
+// A request whose answer was lost is sent again only if that is safe (Question::repeatable): reads, fenced writes,
 // writes that set a state, an enqueue with a key. Any other request throws CommitUnknown, as the server may have
 // executed it.
 #pragma once
@@ -46,7 +46,7 @@ class RemoteProblem : public Error {
   const std::string document;  // JSON
 };
 
-struct ApiRequest {
+struct Question {
   std::string_view method = "GET";
   std::string target{};  // path and query, percent-encoded
   std::string body{};
@@ -64,7 +64,7 @@ class ApiClient {
 
   // The body of a 2xx answer. Throws RemoteProblem, ServerUnavailable, CommitUnknown, ConfigurationError (a
   // certificate).
-  [[nodiscard]] std::string ask(const ApiRequest& request);
+  [[nodiscard]] std::string ask(const Question& question);
 
   [[nodiscard]] std::string get(std::string target, Duration waits = Duration::zero());
   // `repeatable`: doing it twice has the same effect as once.
@@ -81,8 +81,8 @@ class ApiClient {
     Steady::time_point since;
   };
 
-  [[nodiscard]] std::string head_of(const ApiRequest& request) const;
-  [[nodiscard]] Answer exchange(const ApiRequest& request);
+  [[nodiscard]] std::string head_of(const Question& question) const;
+  [[nodiscard]] Answer exchange(const Question& question);
   // An idle connection, or null. A request that must not be repeated gets only a connection used less than a second
   // ago.
   [[nodiscard]] std::unique_ptr<base::Stream> take_idle(bool repeatable);
