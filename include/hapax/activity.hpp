@@ -32,7 +32,8 @@
 
 namespace hapax {
 
-// How to treat missed ticks: ticks not started within misfire_grace, because all was down, overloaded or paused.
+// How to treat missed ticks: ticks not started within misfire_grace, because no process ran, the processes were
+// overloaded or the activity was paused.
 enum class MisfirePolicy : std::uint8_t {
   skip,      // drop and count them
   catchup,   // run the newest catchup_limit of them, oldest first, each under its own ID
@@ -82,7 +83,8 @@ struct ActivityTarget {
   ActivityTarget(const Workflow<Fired<In>, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
   template <class Out>
   ActivityTarget(const Workflow<nlohmann::json, Out>& flow) : ActivityTarget(flow.spec(), true) {}  // NOLINT: implicit
-  // Any other input type does not compile: the input is {"input": …, "trigger": …}, which does not convert to it.
+  // Any other input type does not compile: a run's input is {"input": …, "trigger": …}, which does not convert to that
+  // type.
   template <class In, class Out>
   ActivityTarget(const Task<In, Out>& task) : ActivityTarget(task.spec(), false) {  // NOLINT: implicit
     refuse_input<In>();
@@ -128,8 +130,8 @@ struct Activity {
   std::vector<ActivityTask> tasks{};
 };
 
-// The definition as JSON text, as the command line and the API take it. Throws InvalidArgument when a member of `tasks`
-// is a workflow.
+// Returns the definition as JSON text, in the form that the command line and the API take. Throws InvalidArgument when
+// a member of `tasks` is a workflow.
 [[nodiscard]] std::string to_json_text(const Activity& activity);
 
 // ---- The input of an activity's executions ------------------------------------------------------------------------
@@ -188,7 +190,7 @@ struct ActivityRecord {
   std::int64_t missed = 0;      // ticks dropped by the misfire policy, and events dropped while paused
   std::int64_t overlapped = 0;  // ticks dropped by the overlap policy
   std::int64_t refused = 0;     // ticks and events that could not be started
-  std::string trouble{};        // why the last of the refused ones could not be started
+  std::string trouble{};        // why the latest refused tick or event could not be started
   Time created_at{};
   Time updated_at{};
 };
@@ -202,8 +204,8 @@ struct AppliedActivity {
 struct BackfillReport {
   std::int64_t ticks = 0;     // in the range
   std::int64_t started = 0;   // by this call
-  std::int64_t existing = 0;  // whose run existed already
-  std::int64_t refused = 0;   // that could not be started
+  std::int64_t existing = 0;  // ticks whose run existed already
+  std::int64_t refused = 0;   // ticks that could not be started
 };
 
 // The run of one activity for one event: started by this call, or by an earlier delivery of the event.
@@ -216,7 +218,7 @@ struct EventRun {
 };
 
 struct RoutedEvent {
-  std::string id{};              // the event's own, or the one made for an event that came without
+  std::string id{};              // the event's ID; a generated one if the envelope has none
   std::vector<EventRun> runs{};  // one for each activity that the event matched
 };
 

@@ -4,7 +4,7 @@
 //   admin.retry_all({.queue = "payments"});
 //   for (const hapax::AuditRecord& line : admin.audit({.subject = "payments"})) { … }
 //
-// The same acts are routes of the server and commands of the program `hapax`; all of them refuse in the same words. An
+// The server's routes and the commands of the program `hapax` do the same acts and refuse with the same errors. An
 // Admin is a copyable handle on its App's shared state; any thread may call any member. Each act writes a line of the
 // audit log by OpenOptions::actor, or by "code". All calls but audit() and tokens() throw UsageError inside
 // App::transaction.
@@ -78,7 +78,7 @@ struct TokenOptions {
 
 struct CreatedToken {
   TokenRecord token{};
-  std::string secret{};  // what clients send; the store keeps only its hash, so this is the one time to see it
+  std::string secret{};  // clients send this; the store keeps only a hash, so it cannot be read later
 };
 
 class Admin {
@@ -91,8 +91,8 @@ class Admin {
   // throw NotFound when the filter names a queue that does not exist.
   std::size_t cancel_all(ListOptions filter, std::string_view reason = "cancelled by an operator");
   std::size_t retry_all(ListOptions filter);
-  // Takes dead letters off their queue's list (their history stays); sets the note of finished executions. Both pass
-  // over other executions and return how many they changed. annotate throws InvalidArgument for a note over 2 KiB.
+  // Takes dead letters off their queue's list (their history stays); sets the note of finished executions. Both skip
+  // all other executions and return how many they changed. annotate throws InvalidArgument for a note over 2 KiB.
   int discard(std::span<const Uuid> ids);
   int annotate(std::span<const Uuid> ids, std::string_view note);
 

@@ -98,8 +98,8 @@ class App {
         },
         options);
   }
-  // The same from a generator: a callable that returns std::optional of an input or of BulkItem<In>, and std::nullopt
-  // at the end.
+  // Enqueues the items of a generator: a callable that returns std::optional of an input or of BulkItem<In>, and
+  // std::nullopt at the end.
   template <class In, class Out, std::invocable Generator>
   BulkReport enqueue_many(const Task<In, Out>& task, Generator&& generator, const BulkOptions& options = {}) {
     return enqueue_bulk(
@@ -200,7 +200,7 @@ class App {
   // InvalidArgument naming the member.
   AppliedActivity apply(const Activity& activity);
   AppliedActivity apply_activity_json(std::string_view definition);
-  // One activity, or none of this id; all activities of the namespace.
+  // activity() returns one activity, or none when the id is unknown; activities() returns all of the namespace.
   [[nodiscard]] std::optional<ActivityRecord> activity(std::string_view id);
   [[nodiscard]] std::vector<ActivityRecord> activities();  // by id
   // The calls below throw NotFound for an unknown activity. While an activity is paused, its ticks become missed ticks,
@@ -237,7 +237,8 @@ class App {
   [[nodiscard]] AnyHandle find_any(const Uuid& id);
   [[nodiscard]] AnyHandle find_any(const TaskSpec& task, std::string_view task_id);
 
-  // One execution (none: not in the store, or of another namespace), a page of executions, the attempts of one.
+  // get() returns one execution, or none when it is not in the store or belongs to another namespace; list() returns a
+  // page of executions, attempts() the attempts of one execution.
   [[nodiscard]] std::optional<ExecutionRecord> get(const Uuid& id);
   [[nodiscard]] std::vector<ExecutionRecord> list(const ListOptions& options = {});
   [[nodiscard]] std::vector<AttemptRecord> attempts(const Uuid& id);
@@ -258,7 +259,7 @@ class App {
   void configure_queue(std::string_view queue, const QueueChange& change);
   void pause(std::string_view queue) { configure_queue(queue, {.paused = true}); }
   void resume(std::string_view queue) { configure_queue(queue, {.paused = false, .draining = false}); }
-  // Refuses new executions (QueueDraining) and finishes those it has.
+  // The queue then refuses new executions (QueueDraining) and finishes the ones it has.
   void drain(std::string_view queue) { configure_queue(queue, {.draining = true}); }
 
   // ---- Operators -------------------------------------------------------------------------------------------------

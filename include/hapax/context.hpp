@@ -19,8 +19,8 @@ namespace hapax {
 
 class App;
 
-// Exists for the duration of the handler's call; the worker owns it. Only the handler's thread may call it, except
-// where a comment says any thread.
+// A TaskContext exists for the duration of the handler's call; the worker owns it. Only the handler's thread may call
+// it, except where a comment says any thread.
 class TaskContext {
  public:
   explicit TaskContext(detail::ContextState& state) : state_(state) {}
@@ -36,7 +36,7 @@ class TaskContext {
   // Grows with every claim of the execution. Store the fence beside your writes to recognise a write of an older
   // attempt.
   [[nodiscard]] std::int64_t fence() const;
-  // The same for all attempts and runs: pass it to other services as an Idempotency-Key.
+  // A key that is the same for all attempts and runs: pass it to other services as an Idempotency-Key.
   [[nodiscard]] const std::string& effect_key() const;
   [[nodiscard]] std::optional<Time> deadline() const;
   [[nodiscard]] const std::vector<std::string>& tags() const;

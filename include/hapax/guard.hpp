@@ -147,9 +147,9 @@ template <class Function>
   return Guarded<Signature>(detail::make_guard(std::move(name), std::move(options)), std::move(function));
 }
 
-// The same with a key function: calls with equal key(arguments...) are the same call. A call with a known key and
-// different arguments throws IdempotencyMismatch (GuardOptions::compare_arguments; only if the arguments convert to
-// JSON).
+// Wraps `function` in a guard with a key function: calls with equal key(arguments...) are the same call. A call with a
+// known key and different arguments throws IdempotencyMismatch (GuardOptions::compare_arguments; only if the arguments
+// convert to JSON).
 template <class Function, class KeyFunction>
 [[nodiscard]] auto idempotent(std::string name, GuardOptions options, Function function, KeyFunction key) {
   using Signature = detail::Signature<Function>;

@@ -86,7 +86,7 @@ class Handle : public AnyHandle {
   // Waits for the result. Throws what result_json() throws, and InvalidArgument when the result does not convert to
   // Out.
   Out result() const { return decode_result(result_json()); }
-  // The same; throws WaitTimeout when the execution has not ended within `at_most`.
+  // As result(); throws WaitTimeout when the execution has not ended within `at_most`.
   Out result_for(Duration at_most) const { return decode_result(result_json_for(at_most)); }
 
   [[nodiscard]] static Out decode_result(const std::string& json) {

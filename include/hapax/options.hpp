@@ -93,10 +93,10 @@ struct WorkerOptions {
   std::string name{};           // a label for people; empty: host and process ID
   std::string build{};          // a label of the program's version
   int workflow_cache = 1000;    // waiting workflows kept in memory, so that they resume without a replay
-  std::size_t workflow_stack =  // stack bytes of a workflow's function; steps use the thread's stack
-      256 << 10;                // bytes of stack of a workflow's function; steps use the worker thread's stack
-  bool sweep = true;            // also requeue lost workers' tasks, enforce deadlines and delete expired records
-  bool schedules = true;        // also start due schedules
+  std::size_t workflow_stack =  // stack bytes of a workflow's function; steps use the worker thread's stack
+      256 << 10;
+  bool sweep = true;      // also requeue lost workers' tasks, enforce deadlines and delete expired records
+  bool schedules = true;  // also start due schedules
   // How often expired records are deleted. None: the store's [cleanup] interval, or one hour.
   std::optional<Duration> cleanup_interval{};
   // Called with problems an operator may want to know: the store is unavailable, the session was lost, a handler does

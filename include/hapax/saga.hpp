@@ -25,7 +25,7 @@ namespace detail {
 [[nodiscard]] bool is_unwinding();
 }  // namespace detail
 
-// The list of compensations of one saga. Used by the workflow's function only.
+// The list of compensations of one saga. Only the workflow's function may use it.
 class Saga {
  public:
   // Registers the compensation of the step before. The saga runs it if a later step fails.

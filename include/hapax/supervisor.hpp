@@ -74,8 +74,8 @@ namespace detail {
 class SupervisedState;
 }
 
-// One supervised process, seen from inside. supervise() makes and owns it; the function it is given to may use it on
-// any thread.
+// One supervised process, seen from inside. supervise() makes and owns it; the process's function may use it on any
+// thread.
 class SupervisedProcess {
  public:
   explicit SupervisedProcess(detail::SupervisedState& state) : state_(state) {}

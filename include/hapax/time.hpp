@@ -1,7 +1,7 @@
 // Durations and instants as hapax uses them everywhere.
 //
-// An instant is always the store's (the database server's clock on PostgreSQL, the machine's on SQLite), in whole
-// microseconds of UTC. Callers give hapax durations, never their own "now".
+// An instant is always read from the store's clock (the database server's on PostgreSQL, the machine's on SQLite), in
+// whole microseconds of UTC. Callers give hapax durations, never their own "now".
 #pragma once
 
 #include <chrono>

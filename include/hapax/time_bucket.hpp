@@ -21,7 +21,7 @@ namespace hapax {
 [[nodiscard]] std::string per_month(std::string_view job, Time at);   // "job-2026-03"
 
 // "job-2026-W09". Weeks follow ISO 8601: Monday to Sunday, in the year of their Thursday. So 29 December may lie in
-// week 1 of the next year, and 3 January in week 53 of the last.
+// week 1 of the next year, and 3 January in week 53 of the year before.
 [[nodiscard]] std::string per_iso_week(std::string_view job, Time at);
 
 }  // namespace hapax

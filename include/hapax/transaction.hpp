@@ -16,7 +16,7 @@ struct TransactionState;
 class WorkflowRun;
 }  // namespace detail
 
-// Used by one thread, and only while the transaction is open. A Transaction never commits or rolls back by itself.
+// One thread may use a Transaction, and only while it is open. A Transaction never commits or rolls back by itself.
 class Transaction {
  public:
   Transaction(Transaction&&) noexcept;

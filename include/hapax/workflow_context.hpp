@@ -111,7 +111,7 @@ struct ChildOptions {
 };
 
 // A task, child workflow, timer or signal that the workflow has started and not yet waited for. A value; copies refer
-// to the same one. Used by the workflow's function only.
+// to the same operation. Only the workflow's function may use it.
 class AnyStarted {
  public:
   AnyStarted() = default;
@@ -149,7 +149,7 @@ class Started : public AnyStarted {
   Started(std::shared_ptr<detail::WorkflowRun> run, std::int32_t position) : AnyStarted(std::move(run), position) {}
 };
 
-// See the head of this file. The worker makes and owns it; it lives as long as the run's function.
+// The worker makes and owns a WorkflowContext, which lives as long as the call of the run's function.
 class WorkflowContext {
  public:
   explicit WorkflowContext(std::shared_ptr<detail::WorkflowRun> run) : run_(std::move(run)) {}
@@ -180,8 +180,8 @@ class WorkflowContext {
     });
     if constexpr (!std::is_void_v<Result>) { return decode<Result>(json); }
   }
-  // The same inside a transaction of the store's database: the writes of fn(Transaction&) and the record of its result
-  // are one commit. SQLite and PostgreSQL only.
+  // As step(), inside a transaction of the store's database: the writes of fn(Transaction&) and the record of its
+  // result are one commit. SQLite and PostgreSQL only.
   template <class Fn>
   auto transaction(std::string_view name, Fn&& fn) -> std::invoke_result_t<Fn&, Transaction&> {
     using Result = std::invoke_result_t<Fn&, Transaction&>;
@@ -236,7 +236,7 @@ class WorkflowContext {
   Payload wait_signal(std::string_view name) {
     return signal<Payload>(name).get();
   }
-  // The same; none when no signal came within `timeout`.
+  // As wait_signal(), but returns none when no signal came within `timeout`.
   template <class Payload>
   std::optional<Payload> wait_signal(std::string_view name, Duration timeout) {
     const std::optional<std::int32_t> position = take_signal(name, timeout);
@@ -289,7 +289,7 @@ class WorkflowContext {
   [[nodiscard]] std::size_t any(const std::vector<Started<Out>>& started) {
     return await_any(positions(started));
   }
-  // The same, and cancels the others.
+  // As any(), and cancels the others.
   template <class... Outs>
   [[nodiscard]] std::size_t race(const Started<Outs>&... started) {
     return await_race({started.position_...});

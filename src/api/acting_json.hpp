@@ -20,7 +20,7 @@ namespace hapax::api {
 // {"id","verdict","status"}
 [[nodiscard]] std::string cancel_json(const Uuid& id, const model::CancelResult& result);
 
-// The results of several batches as one object, which lists at most limits::list_page executions.
+// The results of several batches as one object, which has at most limits::list_page executions.
 class RetryTally {
  public:
   void add(const std::vector<app::Retried>& batch);

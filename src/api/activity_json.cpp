@@ -140,10 +140,10 @@ std::string preview_json(const Preview& preview) {
     for (const schedule::PreviewedPolicy& policy : preview.outage->policies) {
       policies.push_back(policy_json(policy, cron));
     }
-    base::JsonObject told;
-    told.time("from", outage.from).time("to", outage.from + outage.length);
-    told.duration("down", outage.length).raw("policies", base::json_array(policies));
-    object.raw("outage", told.str());
+    base::JsonObject shown;
+    shown.time("from", outage.from).time("to", outage.from + outage.length);
+    shown.duration("down", outage.length).raw("policies", base::json_array(policies));
+    object.raw("outage", shown.str());
   }
   return object.str();
 }
@@ -156,9 +156,9 @@ std::optional<Duration> time_taken(const model::Execution& execution) {
 std::string activity_run_json(const model::Execution& run, const std::vector<model::Execution>* instances) {
   base::JsonObject object = run_json(run);
   if (instances != nullptr) {
-    std::vector<std::string> told;
-    for (const model::Execution& instance : *instances) { told.push_back(run_json(instance).str()); }
-    object.raw("tasks", base::json_array(told));
+    std::vector<std::string> shown;
+    for (const model::Execution& instance : *instances) { shown.push_back(run_json(instance).str()); }
+    object.raw("tasks", base::json_array(shown));
   }
   return object.str();
 }

@@ -28,7 +28,7 @@ namespace hapax::api {
 // {"id","namespace","kind","description","version","paused","note","next_due","last_started","counts":{…},"trouble",
 // "created_at","updated_at","definition":{…}} and the definition's members: "name","trigger","target","input","tasks", …
 [[nodiscard]] base::JsonObject activity_json(const model::ActivityState& state);
-// The same with "next_fires", and with "versions" if given.
+// As activity_json(), with "next_fires", and with "versions" if given.
 [[nodiscard]] std::string shown_activity_json(const model::ActivityState& state, Time now,
                                               const std::vector<model::ActivityVersion>* versions = nullptr);
 // The next five fires; none for an activity without a cron trigger.
@@ -52,7 +52,7 @@ struct Preview {
 // {"id","description","time_zone","from","fires":[…],"outage"?:{"from","to","down","policies":[…]}}
 [[nodiscard]] std::string preview_json(const Preview& preview);
 
-// From start to finish of the last attempt; none until it has ended.
+// Returns the time from start to finish of the last attempt; none until that attempt has ended.
 [[nodiscard]] std::optional<Duration> time_taken(const model::Execution& execution);
 // {"run_id","id","task","queue","status","attempt","run","created_at","started_at","finished_at","duration_ms","error"},
 // with "tasks":[…] of the same shape if `instances` are given.

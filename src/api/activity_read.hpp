@@ -10,7 +10,7 @@ namespace hapax::api {
 
 // Both functions throw BadAnswer. The document has no uuid, revision or cursor, so the state has none either.
 [[nodiscard]] model::ActivityState read_activity(std::string_view document);
-// Empty unless the document was requested with its versions.
+// Returns no versions unless the document was requested with them.
 [[nodiscard]] std::vector<model::ActivityVersion> read_versions(std::string_view document);
 
 }  // namespace hapax::api

@@ -15,7 +15,7 @@ namespace hapax::api {
 [[nodiscard]] std::vector<model::Attempt> read_attempts(std::string_view array);
 [[nodiscard]] std::vector<TimelineEntry> read_timeline(std::string_view array);
 [[nodiscard]] model::Outcome read_outcome(std::string_view document);
-// Knows two verdicts, created and deduplicated: the server answers every other one as an error.
+// The admission is created or deduplicated: the server answers every other verdict as an error.
 [[nodiscard]] model::Admission read_admission(std::string_view document);
 [[nodiscard]] model::QueueInfo read_queue(std::string_view document);
 [[nodiscard]] std::optional<model::ErrorInfo> read_error(std::string_view document);

@@ -39,10 +39,11 @@ Time parse_instant(const std::string& text, const InstantRules& rules, std::stri
   try {
     return parse(text, rules, flag);
   } catch (const InvalidArgument&) {
-    throw InvalidArgument(std::string(flag), base::quoted(text) +
-                                                 " is no instant; expected one such as 2026-03-01T09:00:00Z, a date or "
-                                                 "time in " +
-                                                 rules.zone.name() + " such as 2026-03-01 or 2026-03-01T09:00, or now");
+    throw InvalidArgument(std::string(flag),
+                          base::quoted(text) +
+                              " is not an instant; expected one such as 2026-03-01T09:00:00Z, a date or "
+                              "time in " +
+                              rules.zone.name() + " such as 2026-03-01 or 2026-03-01T09:00, or now");
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace hapax::api {
 
-// Which instant a date alone means: the first of that day, or its last; the last instant of today is now.
+// The instant that a date without a time means: the first of that day, or its last; the last instant of today is now.
 enum class DayEdge : std::uint8_t { begin, end };
 
 struct InstantRules {

@@ -1,5 +1,5 @@
-// Overview: a namespace at one instant: its queues, its workers, its newest failures. `hapax top` and GET /v1/overview
-// show it.
+// Overview: the queues, workers and newest failures of a namespace at one instant. `hapax top` and GET /v1/overview
+// show an overview.
 #pragma once
 
 #include "model/execution.hpp"

@@ -28,7 +28,8 @@ std::optional<Duration> optional_duration(const std::optional<std::string>& text
 Status require_status(std::string_view text) {
   if (const std::optional<Status> status = parse_status(text)) { return *status; }
   throw InvalidArgument(
-      "status", base::quoted(text) + " is none; expected pending, running, completed, failed, cancelled or timed_out");
+      "status",
+      base::quoted(text) + " is not a status; expected pending, running, completed, failed, cancelled or timed_out");
 }
 
 int within(std::int64_t value, Range range, const std::string& field) {

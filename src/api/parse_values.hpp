@@ -1,5 +1,5 @@
-// Reads IDs, statuses and durations from text. Each function throws InvalidArgument that names the field and says what
-// was expected.
+// Reads IDs, statuses and durations from text. Each function throws InvalidArgument that names the field and the
+// expected values.
 #pragma once
 
 #include <hapax/status.hpp>
@@ -14,14 +14,14 @@
 
 namespace hapax::api {
 
-// A full execution ID. No prefixes, as IDs made in the same second begin alike.
+// Reads a full execution ID. A prefix is refused, because IDs made in the same second begin alike.
 [[nodiscard]] Uuid parse_id(std::string_view text);
 [[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);
 
 // A duration that may be absent.
 [[nodiscard]] std::optional<Duration> optional_duration(const std::optional<std::string>& text, std::string_view field);
 
-// The status that `text` names.
+// Returns the status that `text` names.
 [[nodiscard]] Status require_status(std::string_view text);
 
 // A number that has to be in a range.

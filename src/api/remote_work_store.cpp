@@ -19,10 +19,11 @@ using base::JsonView;
 constexpr int claims_most = 100;
 // The most bytes of outcomes in one request; the server takes 16 MiB including the rest of the body.
 constexpr std::size_t finish_bytes = 15 << 20;
-// Long poll of an idle worker. Short, because a worker that is told to stop waits for it.
+// How long an idle worker's claim waits at the server. Short, because a worker that stops waits for the answer.
 constexpr Duration idle_poll = std::chrono::seconds(1);
 
-// Runs `ask`. A refusal other than 400 and 413 is the server's trouble and becomes StoreUnavailable, which passes.
+// Runs `ask`. A refusal other than 400 and 413 is the server's trouble and becomes StoreUnavailable, after which the
+// worker tries again.
 template <class Ask>
 auto bided(Ask ask) {
   try {
@@ -41,7 +42,7 @@ std::string error_json(const ErrorInfo& error) {
   return JsonObject().text("type", error.type).text("message", error.message).text("detail", error.detail).str();
 }
 
-// Says only how the attempt went: the server decides by the execution's own policy whether and when to retry.
+// Writes only the outcome of the attempt: the server decides by the execution's own policy whether and when to retry.
 std::string outcome_json(const Finish& finish) {
   JsonObject object;
   object.text("id", finish.id.to_string()).number("fence", finish.fence);
@@ -118,7 +119,8 @@ void RemoteWorkStore::open_session(const NewSession& session) {
 }
 
 std::vector<FinishVerdict> RemoteWorkStore::finish_all(std::span<const Finish> finishes) {
-  // The server keeps deadlines: it ends such an execution as timed_out itself, whatever the worker reports.
+  // The server keeps deadlines: it ends an execution that passed its deadline as timed_out, whatever the worker
+  // reports.
   std::vector<FinishVerdict> verdicts(finishes.size(), FinishVerdict::accepted);
   std::vector<std::string> items;
   std::vector<std::size_t> places;
@@ -146,17 +148,17 @@ std::vector<FinishVerdict> RemoteWorkStore::finish_some(const std::vector<std::s
   const std::string body = JsonObject().raw("outcomes", base::json_array(items)).str();
   std::string answer;
   try {
-    // Repeatable because outcomes are fenced: a repeated one counts once.
+    // The request is repeatable because outcomes are fenced: a repeated outcome counts once.
     answer = api_->post("/v1/claims/finish", body, true);
   } catch (const http::RemoteProblem& problem) {
     if (problem.name() != "StaleLease") { throw; }
     answer = problem.document;
   }
   const JsonView view(answer);
-  const std::vector<std::string_view> told = view.items("verdicts");
-  if (told.size() != items.size()) { throw base::BadAnswer("the server did not tell of each outcome"); }
+  const std::vector<std::string_view> reported = view.items("verdicts");
+  if (reported.size() != items.size()) { throw base::BadAnswer("the server's answer lacks the verdict of an outcome"); }
   std::vector<FinishVerdict> verdicts;
-  for (const std::string_view one : told) {
+  for (const std::string_view one : reported) {
     const bool accepted = JsonView(one).text("verdict") == "accepted";
     verdicts.push_back(accepted ? FinishVerdict::accepted : FinishVerdict::stale);
   }
@@ -176,7 +178,8 @@ ClaimReply RemoteWorkStore::claim_some(const ClaimRequest& request, bool may_wai
   }
   const Duration wait = may_wait ? idle_poll : Duration::zero();
   body.duration("wait", wait);
-  // Not repeated: if the answer is lost, the next beat releases the claims that this worker does not hold.
+  // The request is not repeatable: if its answer is lost, the next beat releases the claims that this worker does not
+  // hold.
   const std::string answer =
       api_->ask({.method = "POST", .target = "/v1/claims", .body = body.str(), .repeatable = false, .waits = wait});
   const Time now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
@@ -191,7 +194,7 @@ Exchange RemoteWorkStore::exchange(std::span<const Finish> finishes, const Claim
   return bided([&] {
     Exchange reply;
     if (!finishes.empty()) { reply.verdicts = finish_all(finishes); }
-    // A worker that runs something must not wait, because its outcomes would wait too.
+    // A worker that runs executions must not wait here, because their outcomes would wait too.
     if (claim != nullptr) { reply.claim = claim_some(*claim, claim->alone && finishes.empty()); }
     return reply;
   });

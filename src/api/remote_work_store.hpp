@@ -1,7 +1,7 @@
 // RemoteWorkStore: a server's worker protocol (docs/guides/worker-protocol.md) as a WorkStore, so that engine::Worker
 // runs on it unchanged: claims, outcomes, beats, cancellation, grace, lost sessions. The server sweeps and ticks.
 //
-// Any thread. A server that cannot be reached is StoreUnavailable, which workers wait out.
+// Any thread may call. A server that cannot be reached throws StoreUnavailable, after which workers try again.
 #pragma once
 
 #include "http/client.hpp"
@@ -39,7 +39,7 @@ class RemoteWorkStore final : public store::WorkStore {
   const std::shared_ptr<http::ApiClient> api_;
   std::mutex mutex_;
   Uuid session_;                // the worker's ID of the session; guarded by mutex_, like the members below
-  std::string server_session_;  // the server's ID of it
+  std::string server_session_;  // the server's ID of the session
   Duration lease_{0};
   std::string worker_;
 };

@@ -167,7 +167,7 @@ std::string request_json(const RequestFields& fields) {
   base::check_json(fields.input, "input");
   const EnqueueOptions& options = fields.options;
   base::JsonObject object;
-  // Text that is not UTF-8 cannot be written as JSON, and must not arrive altered.
+  // Text that is not UTF-8 is refused, because JSON cannot carry it unchanged.
   const auto text = [&object](std::string_view name, const std::optional<std::string>& value) {
     if (!value) { return; }
     if (!base::is_valid_utf8(*value)) { throw InvalidArgument(std::string(name), "is not UTF-8"); }

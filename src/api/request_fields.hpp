@@ -29,15 +29,15 @@ struct RequestFields {
 // that names the field.
 [[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                                engine::CatalogueCache& catalogue);
-// The same with the task's catalogue entry. Makes no store call.
+// As above, with the task's catalogue entry. Makes no store call.
 [[nodiscard]] model::NewExecution make_request(const RequestFields& fields, const std::string& namespace_name,
                                                const engine::CatalogueCache::Entry& entry);
 
 // Reads {"task","input","task_id"?,"queue"?,…} over `defaults`. Unknown members are errors with a suggestion. Throws
 // InvalidArgument and its derived errors, in which `field` names the whole text: "line", "body".
 [[nodiscard]] RequestFields parse_request(std::string_view json, RequestFields defaults, std::string_view field);
-// The reverse: an object that parse_request reads as the same fields, except for `kind` and `actor`. Throws InvalidJson
-// for an invalid input or metadata.
+// Writes an object that parse_request reads as the same fields, except for `kind` and `actor`. Throws InvalidJson for
+// an invalid input or metadata.
 [[nodiscard]] std::string request_json(const RequestFields& fields);
 
 }  // namespace hapax::api

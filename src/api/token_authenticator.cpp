@@ -9,7 +9,7 @@ namespace hapax::api {
 
 namespace {
 
-using TokenDoor = auth::TokenBook::Door;
+using NeedsToken = auth::TokenBook::NeedsToken;
 
 constexpr std::string_view scheme = "bearer ";
 
@@ -21,14 +21,14 @@ bool is_bearer(std::string_view value) {
 
 [[noreturn]] void refuse() {
   throw http::Unauthorized(
-      "the token is not good; expected the header Authorization: Bearer with one that is (hapax token create)");
+      "the token is not valid; expected the header Authorization: Bearer with a valid token (hapax token create)");
 }
 
 // A token in a URL would end up in logs, histories and referrers.
 void refuse_in_address(const http::Request& request) {
   for (const auto& [name, value] : request.query) {
     if (name == "token" || name == "access_token" || value.starts_with(auth::secret_prefix)) {
-      throw http::Unauthorized("a token does not belong into the address; expected the header Authorization: Bearer");
+      throw http::Unauthorized("a token must not be in the URL; expected the header Authorization: Bearer");
     }
   }
 }
@@ -61,20 +61,20 @@ http::Principal principal_of(const auth::TokenBook::Answer& answer) {
 }  // namespace
 
 std::optional<http::Principal> TokenAuthenticator::recall(const http::Request& request) {
-  const TokenDoor door = book_->recall_door();
-  if (door == TokenDoor::not_sure) { return std::nullopt; }
-  if (door == TokenDoor::open) { return anybody_.authenticate(request); }
+  const NeedsToken needs_token = book_->recall_needs_token();
+  if (needs_token == NeedsToken::unknown) { return std::nullopt; }
+  if (needs_token == NeedsToken::no) { return anybody_.authenticate(request); }
   const std::optional<auth::TokenBook::Answer> known = book_->recall(hash_in(request));
   return known ? std::optional(principal_of(*known)) : std::nullopt;
 }
 
 http::Principal TokenAuthenticator::authenticate(const http::Request& request) {
-  if (book_->look_at_door() == TokenDoor::open) { return anybody_.authenticate(request); }
+  if (book_->look_up_needs_token() == NeedsToken::no) { return anybody_.authenticate(request); }
   const base::Digest hash = hash_in(request);
   const std::optional<auth::TokenBook::Answer> known = book_->recall(hash);
   return principal_of(known ? *known : book_->look_up(hash));
 }
 
-bool TokenAuthenticator::has_tokens() const { return book_->look_at_door() == TokenDoor::guarded; }
+bool TokenAuthenticator::has_tokens() const { return book_->look_up_needs_token() == NeedsToken::yes; }
 
 }  // namespace hapax::api

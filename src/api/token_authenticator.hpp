@@ -1,8 +1,8 @@
 // TokenAuthenticator: bearer tokens of the store and of a file.
 //
 // While there are no tokens, everybody may do everything, in the namespace that the Hapax-Namespace header names; such
-// a server listens on loopback addresses only. With tokens, the token decides the namespace. No message says why a
-// token is refused or contains any part of a token.
+// a server listens on loopback addresses only. With tokens, the token decides the namespace. No message tells why a
+// token is refused, and none contains any part of a token.
 #pragma once
 
 #include "app/tokens/token_book.hpp"
@@ -19,7 +19,7 @@ class TokenAuthenticator final : public http::Authenticator {
 
   [[nodiscard]] std::optional<http::Principal> recall(const http::Request& request) override;
   [[nodiscard]] http::Principal authenticate(const http::Request& request) override;
-  // Asks the store.
+  // Asks the store whether it has tokens.
   [[nodiscard]] bool has_tokens() const override;
 
  private:

@@ -65,7 +65,7 @@ AnyHandle AppState::admit(model::NewExecution request, const std::string& task, 
   engine::throw_if_refused(admission, asking);
   if (runs_inline) { run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
-    (void)engine::wait_through(engine_->waiters(), admission.id, options.wait_timeout, false);
+    (void)engine::wait_for_last_run(engine_->waiters(), admission.id, options.wait_timeout, false);
   }
   return handle(admission);
 }
@@ -106,7 +106,7 @@ void AppState::answer(const std::shared_ptr<AsyncRequest>& asked, const model::A
   } catch (...) { error = std::current_exception(); }
   if (!error && options.on_conflict == OnConflict::wait && !made.created() && !is_terminal(admission.status)) {
     try {
-      engine::watch_through(
+      engine::watch_last_run(
           engine_->waiters(), admission.id,
           [asked, made](const model::Outcome*, const std::exception_ptr&) { asked->callback(made, nullptr); }, false,
           options.wait_timeout);
@@ -263,8 +263,9 @@ engine::Ending AppState::execute(engine::Run& run) {
   return state.completion ? settle_completion(state, false) : engine::Ending::completed(std::move(result));
 }
 
-// The handler completed its execution inside a transaction, so only the commit counts. An unknown commit is read back
-// from the store; if that was wrong, the fence refuses the failure recorded here.
+// Ends a handler that completed its execution inside a transaction, where only the commit counts. An unknown commit is
+// read back from the store; if the transaction has committed after all, the fence refuses the failure that is recorded
+// here.
 engine::Ending AppState::settle_completion(ContextState& state, bool threw) {
   CommitFate fate = state.completion->fate.load();
   if (fate == CommitFate::unknown) {

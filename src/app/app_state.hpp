@@ -86,7 +86,8 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   [[nodiscard]] const std::string& namespace_name() const override { return namespace_name_; }
   // The actor for the audit log.
   [[nodiscard]] model::Actor actor() const { return {.name = actor_.empty() ? "code" : actor_}; }
-  // The same, or an empty name if the program gave none: for actions too frequent to audit for unnamed programs.
+  // As actor(), or an empty name if the program gave none: for acts that are too frequent to audit for unnamed
+  // programs.
   [[nodiscard]] model::Actor named_actor() const { return {.name = actor_}; }
   // The operator's acts of this app. change() is for acts that write: it throws UsageError on a thread that is inside
   // App::transaction of this app.
@@ -142,7 +143,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   void transaction(const std::function<model::Advance(Transaction&)>& body) override;
   // Null until the first workflow is handled.
   [[nodiscard]] std::shared_ptr<engine::WorkflowSupport> workflows() const;
-  // Sets it unless it is set already; returns the one that is set.
+  // Sets the app's workflows unless they are set already; returns the workflows that are set.
   [[nodiscard]] std::shared_ptr<engine::WorkflowSupport> add_workflows(std::shared_ptr<engine::WorkflowSupport> fresh);
   // Updates the workers' task names after a workflow was added.
   void tasks_changed();
@@ -175,7 +176,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   const std::string namespace_name_;
   const std::string actor_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
-  mutable std::shared_mutex handlers_mutex_;  // guards what follows
+  mutable std::shared_mutex handlers_mutex_;  // guards the members below
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();
   std::vector<std::weak_ptr<engine::Worker>> workers_;
@@ -184,16 +185,17 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   std::shared_ptr<schedule::EventRouter> router_;  // guarded by router_mutex_; uses the engine
 };
 
-// The last owner may be a callback on one of the engine's own threads; then another thread destroys the state.
+// Makes the state. Its last owner may be a callback on one of the engine's own threads; then another thread destroys
+// the state.
 [[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string namespace_name,
                                                        std::string actor = {});
 
-// start_ticker() starts this process's ticker unless it runs already; tick_now() does on this thread what is due by the
-// store's clock.
+// start_ticker() starts this process's ticker unless it runs already; tick_now() fires the schedules that are due by
+// the store's clock on the calling thread.
 void start_ticker(engine::Engine& engine, std::function<void(std::string_view)> on_trouble);
 void tick_now(engine::Engine& engine);
-// The first reads hapax.toml with its activities; the second writes the settings to the store if they differ from the
-// last ones applied.
+// load_configuration() reads hapax.toml with its activities; apply_configuration_at_start() writes the settings to the
+// store if they differ from the ones applied last.
 [[nodiscard]] config::Config load_configuration(const std::string& path);
 void apply_configuration_at_start(engine::Engine& engine, const std::string& namespace_name,
                                   const config::Config& config);

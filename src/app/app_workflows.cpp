@@ -24,7 +24,8 @@ namespace {
 
 EnqueueOptions enqueue_options(const StartOptions& options) {
   if (options.workflow_id.empty()) {
-    throw InvalidArgument("workflow_id", "is missing; each start says what it is, such as \"order-456\"");
+    throw InvalidArgument("workflow_id",
+                          "is missing; each start needs an ID that names the run, such as \"order-456\"");
   }
   EnqueueOptions enqueue;
   enqueue.task_id = options.workflow_id;
@@ -96,7 +97,7 @@ void App::start_json_async(const TaskSpec& workflow, std::string input_json, con
 }
 
 void AnyHandle::signal_json(std::string_view name, std::string payload_json, std::optional<std::string> once) const {
-  if (!state_) { throw UsageError("this handle is of no execution"); }
+  if (!state_) { throw UsageError("this handle is empty: it refers to no execution"); }
   state_->forbid_in_transaction("sending a signal");
   const app::Operations operations(state_->engine(), state_->namespace_name(), state_->named_actor());
   const app::Signalled signalled = operations.signal(
@@ -105,7 +106,7 @@ void AnyHandle::signal_json(std::string_view name, std::string payload_json, std
 }
 
 std::string AnyHandle::query_json(std::string_view name, const std::string& question_json) const {
-  if (!state_) { throw UsageError("this handle is of no execution"); }
+  if (!state_) { throw UsageError("this handle is empty: it refers to no execution"); }
   try {
     return workflow::ask_run(*state_, id_, name, question_json);
   } catch (const workflow::QueryThrew& threw) { std::rethrow_exception(threw.error); }
@@ -123,7 +124,7 @@ workflow::Exported read_run(detail::AppState& app, const Uuid& id) {
   return {.execution = std::move(execution), .history = std::move(histories.front())};
 }
 
-// The first `steps` entries and their known outcomes, for a run that begins behind them.
+// Returns the first `steps` entries and their known outcomes, for a run that begins behind these entries.
 model::Seed seed_of(const model::History& history, int steps) {
   model::Seed seed;
   std::set<std::int32_t> open;
@@ -203,10 +204,10 @@ testing::ReplayReport testing::ReplayTester::replay(const std::string& journal_j
   ReplayReport report{.workflow = run.execution.task, .entries = static_cast<int>(run.history.entries.size())};
   const bool ended = run.execution.status == Status::completed;
   const Time last = run.history.entries.empty() ? run.execution.created_at : run.history.entries.back().at;
-  const auto played =
-      app_.state()->support()->play(workflow::claim_like(run.execution, last), std::move(run.history), {});
-  report.reason = played.stuck;
-  if (report.reason.empty() && ended && played.need != hapax::detail::WorkflowRun::Need::ended) {
+  const auto replayed =
+      app_.state()->support()->replay_to_end(workflow::claim_like(run.execution, last), std::move(run.history), {});
+  report.reason = replayed.stuck;
+  if (report.reason.empty() && ended && replayed.need != hapax::detail::WorkflowRun::Need::ended) {
     report.reason = "the journal ends where its run had completed, the code goes on";
   }
   report.fits = report.reason.empty();

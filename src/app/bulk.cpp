@@ -1,4 +1,4 @@
-// Bulk enqueue: encodes the next batch while the one before is written.
+// Bulk enqueue: encodes the next batch while the batch before is written.
 #include <hapax/app.hpp>
 
 #include "app/app_state.hpp"

@@ -51,7 +51,7 @@ void check_activities(config::Reading& reading) {
       reading.problems.push_back(problem_of(reading.config.path, table, path_of(id), error));
     }
   }
-  if (reading.problems.size() > before) { config::put_in_order(reading); }
+  if (reading.problems.size() > before) { config::sort_by_line(reading); }
 }
 
 std::string target_words(const schedule::Activity& activity) {
@@ -168,7 +168,7 @@ std::vector<schedule::Activity> activities_of(const config::Config& config) {
   return activities;
 }
 
-std::string in_words(const schedule::Activity& activity) {
+std::string describe_activity(const schedule::Activity& activity) {
   std::string text =
       "Activity " + activity.id + ": " + schedule::describe_trigger(activity) + ", runs " + target_words(activity);
   if (const schedule::CronTrigger* const cron = activity.cron()) {

@@ -25,7 +25,7 @@ namespace hapax::app {
 [[nodiscard]] std::vector<schedule::Activity> activities_of(const config::Config& config);
 
 // "Activity daily-report: at 09:00 on weekdays, Europe/Zurich; runs task generate-report in queue reports; …"
-[[nodiscard]] std::string in_words(const schedule::Activity& activity);
+[[nodiscard]] std::string describe_activity(const schedule::Activity& activity);
 
 // config::plan, config::apply and config::apply_at_start, with the activities. Activities that the configuration does
 // not mention stay as they are. A paused activity stays paused.

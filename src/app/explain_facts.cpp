@@ -6,7 +6,7 @@ namespace hapax::app {
 
 namespace {
 
-// Reads one page only. Beyond it the counts are too low, and explain() then says nothing about them.
+// Reads one page only. If there are more sessions, the counts are too low, and explain() leaves them out.
 std::map<Uuid, int> running_by_session(store::Store& store, const model::QueueRef& queue) {
   model::ListQuery query;
   query.namespace_name = queue.namespace_name;
@@ -22,7 +22,7 @@ std::map<Uuid, int> running_by_session(store::Store& store, const model::QueueRe
 }
 
 // How many executions of a queue are searched for others of the same key.
-constexpr int looked_at_most = 10 * limits::list_page;
+constexpr int search_max = 10 * limits::list_page;
 
 std::optional<model::ExplainFacts::OthersOfKey> others_of_key(store::Store& store, const model::Execution& execution) {
   model::ListQuery query;
@@ -32,7 +32,7 @@ std::optional<model::ExplainFacts::OthersOfKey> others_of_key(store::Store& stor
   query.payloads = false;
   query.limit = limits::list_page;
   model::ExplainFacts::OthersOfKey others;
-  for (int looked_at = 0; looked_at < looked_at_most; looked_at += query.limit) {
+  for (int looked_at = 0; looked_at < search_max; looked_at += query.limit) {
     const std::vector<model::Execution> page = store.list(query);
     for (const model::Execution& other : page) {
       if (other.id == execution.id || other.limit_key != execution.limit_key) { continue; }

@@ -1,4 +1,4 @@
-// Gathers from the store what explain() needs to know about an execution.
+// Gathers from the store the facts that explain() needs about an execution.
 #pragma once
 
 #include "model/explain.hpp"

@@ -17,10 +17,10 @@ namespace hapax::app {
 namespace {
 
 // How many runs of an activity are searched for one whose identity needs more than its name.
-constexpr std::int64_t runs_looked_at = 100'000;
+constexpr std::int64_t runs_searched = 100'000;
 
 // How many runs of the same name an error lists.
-constexpr std::size_t runs_told = 5;
+constexpr std::size_t runs_listed = 5;
 
 // The identity of an event's run contains the event's source, which the name does not show: so this searches the runs
 // of its activity, newest first. Builds before decision 58 gave runs of several sources one name: the result has the
@@ -34,7 +34,7 @@ std::vector<Uuid> find_among(store::Store& store, const std::string& namespace_n
   query.parent = parent;
   query.payloads = false;
   query.limit = limits::list_page;
-  for (std::int64_t looked_at = 0; looked_at < runs_looked_at; looked_at += query.limit) {
+  for (std::int64_t looked_at = 0; looked_at < runs_searched; looked_at += query.limit) {
     const std::vector<model::Execution> page = store.list(query);
     for (const model::Execution& execution : page) {
       if (execution.identity_key != name || !execution.identity) { continue; }
@@ -49,13 +49,13 @@ std::vector<Uuid> find_among(store::Store& store, const std::string& namespace_n
 std::optional<Uuid> only_one(const std::vector<Uuid>& found, const std::string& name) {
   if (found.size() < 2) { return found.empty() ? std::nullopt : std::optional(found.front()); }
   std::string ids;
-  for (std::size_t i = 0; i < found.size() && i < runs_told; ++i) {
+  for (std::size_t i = 0; i < found.size() && i < runs_listed; ++i) {
     ids += (i == 0 ? "" : ", ") + found[i].to_string();
   }
   throw InvalidArgument(
       "run", "'" + base::printable(base::keep_head(name, 100)) + "' is the name of " + std::to_string(found.size()) +
                  " runs, whose events had one id and different sources; expected the id of one: " + ids +
-                 (found.size() > runs_told ? ", …" : ""));
+                 (found.size() > runs_listed ? ", …" : ""));
 }
 
 // The identity of a run by hand follows from its name alone. Records from before decision 54 may have an event's run of

@@ -13,7 +13,7 @@ namespace hapax {
 namespace {
 
 detail::AppState& app_of(const std::shared_ptr<detail::AppState>& state) {
-  if (!state) { throw UsageError("this handle is of no execution"); }
+  if (!state) { throw UsageError("this handle is empty: it refers to no execution"); }
   return *state;
 }
 
@@ -36,7 +36,7 @@ std::string result_of(const model::Outcome& outcome) {
 using ResultCallback = std::function<void(std::string, std::exception_ptr)>;
 
 void watch_result(const std::shared_ptr<detail::AppState>& app, const Uuid& id, bool local, ResultCallback callback) {
-  engine::watch_through(
+  engine::watch_last_run(
       app->engine().waiters(), id,
       [app, callback = std::move(callback)](const model::Outcome* outcome, std::exception_ptr error) {
         std::string result;
@@ -64,22 +64,22 @@ Status AnyHandle::status() const {
 
 Status AnyHandle::wait() const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  return engine::wait_through(state_->engine().waiters(), id_, std::nullopt, local_)->status;
+  return engine::wait_for_last_run(state_->engine().waiters(), id_, std::nullopt, local_)->status;
 }
 
 bool AnyHandle::wait_for(Duration at_most) const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  return engine::wait_through(state_->engine().waiters(), id_, at_most, local_).has_value();
+  return engine::wait_for_last_run(state_->engine().waiters(), id_, at_most, local_).has_value();
 }
 
 std::string AnyHandle::result_json() const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  return result_of(*engine::wait_through(state_->engine().waiters(), id_, std::nullopt, local_));
+  return result_of(*engine::wait_for_last_run(state_->engine().waiters(), id_, std::nullopt, local_));
 }
 
 std::string AnyHandle::result_json_for(Duration at_most) const {
   app_of(state_).forbid_in_transaction("waiting for a result");
-  const auto outcome = engine::wait_through(state_->engine().waiters(), id_, at_most, local_);
+  const auto outcome = engine::wait_for_last_run(state_->engine().waiters(), id_, at_most, local_);
   if (!outcome) {
     throw WaitTimeout("execution " + id_.to_string() + " has not ended within " + format_duration(at_most));
   }

@@ -28,7 +28,7 @@ InlineRunner::~InlineRunner() {
   try {
     store_.close_session(session_);
   } catch (const std::exception&) {
-    // The session ends when its lease is over instead.
+    // The session now ends when its lease is over.
     return;
   }
 }

@@ -1,5 +1,5 @@
-// InlineRunner: claims and runs executions on the caller's thread, for tests and inline mode. It starts no threads and
-// never waits.
+// InlineRunner: claims and runs executions on the caller's thread, for tests and inline mode. An InlineRunner starts no
+// threads and never waits.
 #pragma once
 
 #include "base/limits.hpp"
@@ -15,7 +15,7 @@
 
 namespace hapax::app {
 
-// Has a session of its own from construction to destruction. Used by one thread.
+// An InlineRunner has a session of its own from construction to destruction. One thread may use it.
 class InlineRunner {
  public:
   struct Options {

@@ -57,7 +57,7 @@ struct Moving {
   Absent target = Absent::refuse;
 };
 
-// For an act without statuses: cancel takes pending and running executions, retry takes failed ones.
+// Sets the statuses of a query without statuses: cancel takes pending and running executions, retry takes failed ones.
 void select_unfinished(model::ListQuery& query);
 void select_failed(model::ListQuery& query);
 
@@ -99,13 +99,13 @@ class Operations {
   // Cancels pending executions and asks running ones to stop. One result per execution, in order. The store escapes and
   // cuts the reason, so that a program can give any error's text; routes and commands call check_reason() first.
   [[nodiscard]] std::vector<model::CancelResult> cancel(const Page& page, std::string_view reason) const;
-  // The same for one execution. Throws NotFound, and WrongStatus for an execution that has ended.
+  // As cancel() of a page, for one execution. Throws NotFound, and WrongStatus for an execution that has ended.
   [[nodiscard]] model::CancelResult cancel(const Uuid& id, std::string_view reason) const;
   // Throws InvalidArgument for a reason that is too long or not UTF-8.
   static void check_reason(std::string_view reason);
   // Makes a new run of each execution that failed, was cancelled or timed out. One result per execution, in order.
   [[nodiscard]] std::vector<Retried> retry(const Page& page, const RetryOptions& options) const;
-  // The same for one execution. Throws what throw_retry_refusal() says.
+  // As retry() of a page, for one execution. Throws the errors of throw_retry_refusal().
   [[nodiscard]] Retried retry(const Uuid& id, const RetryOptions& options) const;
 
   // ---- Workflows -------------------------------------------------------------------------------------------------
@@ -114,8 +114,8 @@ class Operations {
   [[nodiscard]] Signalled signal(const model::Signal& signal) const;
 
   // ---- Dead letters ----------------------------------------------------------------------------------------------
-  // The dead letters among `ids`. A single ID that is no dead letter is an error, NotFound; among several IDs it is
-  // passed over.
+  // The dead letters among `ids`. A single ID that is not a dead letter throws NotFound; among several IDs such an ID
+  // is skipped.
   [[nodiscard]] Page dead_letters(std::span<const Uuid> ids) const;
   // Takes dead letters off their queue's list; their history stays. Returns how many were on the list.
   int discard(const Page& page) const;
@@ -156,8 +156,8 @@ class Operations {
   model::Actor by_;
 };
 
-// The executions that an act on many is for, in batches: those named one by one, or all that a query matches. One thread
-// uses it. The act may remove executions from the list, so the batches follow a cursor.
+// The executions of an act on many, in batches: executions named by ID, or all that a query matches. One thread uses a
+// Batches. The act may remove executions from the list, so the batches follow a cursor.
 struct Selection {
   std::vector<Uuid> ids;                  // at most limits::list_page
   std::optional<model::ListQuery> query;  // its namespace, limit, payloads and cursor are set by Batches
@@ -181,7 +181,7 @@ class Batches {
 class PurgeSteps {
  public:
   PurgeSteps(const Operations& operations, model::QueueRef queue);
-  // Does a part. False: nothing is left to do.
+  // Does a part of the work. Returns false when nothing is left to do.
   [[nodiscard]] bool step();
   [[nodiscard]] const Purged& purged() const { return purged_; }
 

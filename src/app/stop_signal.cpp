@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array<int, 2> stop_signals = {SIGINT, SIGTERM};
 
-// A signal handler uses both, so no lock guards them.
+// A signal handler uses both variables, so no lock guards them.
 std::atomic<int> event_fd{-1};
 std::atomic<int> taken{0};
 static_assert(std::atomic<int>::is_always_lock_free);

@@ -66,27 +66,27 @@ void SupervisedState::guard() {
   const sigset_t signals = only_sigterm();
   int number = 0;
   while (sigwait(&signals, &number) != 0) {}
-  tell();
+  count_end_request();
   const Steady::time_point end = Steady::now() + options_.grace + options_.kill_after;
   while (Steady::now() < end) {
     const timespec left = until(end);
-    if (sigtimedwait(&signals, nullptr, &left) > 0) { tell(); }
+    if (sigtimedwait(&signals, nullptr, &left) > 0) { count_end_request(); }
   }
   slot_.set_last_words("it did not end within the grace period");
   _exit(app::exit_of_unended);
 }
 
-void SupervisedState::tell() {
+void SupervisedState::count_end_request() {
   {
     const std::lock_guard lock(mutex_);
-    told_.fetch_add(1);
+    end_requests_.fetch_add(1);
   }
-  told_condition_.notify_all();
+  end_requested_.notify_all();
 }
 
 bool SupervisedState::wait_stop(Duration at_most) {
   std::unique_lock lock(mutex_);
-  return told_condition_.wait_for(lock, at_most, [this] { return told_.load() > 0; });
+  return end_requested_.wait_for(lock, at_most, [this] { return end_requests_.load() > 0; });
 }
 
 void SupervisedState::end(std::string_view why) {
@@ -111,7 +111,7 @@ bool SupervisedProcess::run(Worker& worker) { return run(std::vector<Worker*>{&w
 
 bool SupervisedProcess::run(const std::vector<Worker*>& workers) {
   for (Worker* worker : workers) {
-    worker->state_->worker->tell_stuck(patience(), [state = &state_](std::string_view what) { state->end(what); });
+    worker->state_->worker->report_stuck(patience(), [state = &state_](std::string_view what) { state->end(what); });
   }
   ready();
   while (!wait_stop(report_every)) { report(sum_of(workers)); }
@@ -130,7 +130,7 @@ namespace app {
 void run_process(const ProcessPlan& plan) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != plan.supervisor) { _exit(exit_of_unended); }  // the supervisor died before prctl() took effect
-  // Never destroyed: the guard thread uses it until the process is gone.
+  // The state is never destroyed, because the guard thread uses it until the process is gone.
   auto* state = new hapax::detail::SupervisedState(plan.number, plan.options, plan.slot);
   try {
     state->start_guard();

@@ -27,22 +27,22 @@ class SupervisedState {
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] const SupervisorOptions& options() const { return options_; }
   [[nodiscard]] app::SupervisorSlot& slot() { return slot_; }
-  [[nodiscard]] int times_told() const { return told_.load(); }
+  [[nodiscard]] int times_told() const { return end_requests_.load(); }
   [[nodiscard]] bool ending() const { return ending_.load(); }
   bool wait_stop(Duration at_most);
   void end(std::string_view why);
 
  private:
   [[noreturn]] void guard();
-  void tell();
+  void count_end_request();
 
   const int number_;
   const SupervisorOptions& options_;
   app::SupervisorSlot& slot_;
-  std::atomic<int> told_{0};
+  std::atomic<int> end_requests_{0};
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
-  std::condition_variable told_condition_;
+  std::condition_variable end_requested_;
 };
 
 }  // namespace hapax::detail

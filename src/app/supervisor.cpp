@@ -94,9 +94,9 @@ Supervisor::Supervisor(const SupervisorOptions& options, const ProcessMain& main
     places_[i].number = static_cast<int>(i) + 1;
     places_[i].start_at = Steady::now();
   }
-  sigemptyset(&taken_);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) { sigaddset(&taken_, signal); }
-  pthread_sigmask(SIG_BLOCK, &taken_, &mask_before_);
+  sigemptyset(&handled_signals_);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) { sigaddset(&handled_signals_, signal); }
+  pthread_sigmask(SIG_BLOCK, &handled_signals_, &mask_before_);
   // If SIGCHLD were ignored, the kernel would discard the exit statuses of ended processes.
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -104,7 +104,7 @@ Supervisor::Supervisor(const SupervisorOptions& options, const ProcessMain& main
 }
 
 Supervisor::~Supervisor() {
-  // Processes are left only after an exception.
+  // Processes are still alive here only after an exception.
   for (const Process* process : alive()) {
     kill(process->pid, SIGKILL);
     waitpid(process->pid, nullptr, 0);
@@ -122,14 +122,14 @@ SupervisorReport Supervisor::run() {
     kill_due();
     if (options_.on_progress) { options_.on_progress(counts()); }
     const timespec wait{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(look_every).count()};
-    const int signal = sigtimedwait(&taken_, nullptr, &wait);
-    if (signal > 0) { take(signal); }
+    const int signal = sigtimedwait(&handled_signals_, nullptr, &wait);
+    if (signal > 0) { handle_signal(signal); }
   }
   report_.counts = counts();
   return report_;
 }
 
-void Supervisor::take(int signal) {
+void Supervisor::handle_signal(int signal) {
   if (signal == SIGHUP && !terminal_is_gone()) {
     if (stops_ > 0) { return; }
     rolling_ = true;
@@ -154,18 +154,18 @@ void Supervisor::stop(int times) {
     if (times > 2) {
       process->kill_at = Steady::now();
     } else {
-      process->told = process->told && times == 1;  // the second time every process gets SIGTERM again
-      tell(*process);
+      process->asked_to_end = process->asked_to_end && times == 1;  // the second time every process gets SIGTERM again
+      ask_to_end(*process);
     }
   }
 }
 
-void Supervisor::tell(Process& process) {
-  if (process.told) { return; }
-  process.told = true;
+void Supervisor::ask_to_end(Process& process) {
+  if (process.asked_to_end) { return; }
+  process.asked_to_end = true;
   kill(process.pid, SIGTERM);
   if (!process.kill_at) {
-    // A second later than the process ends itself: its own end leaves a better message.
+    // The supervisor kills a second later than the process ends itself, because the process leaves a better message.
     process.kill_at = Steady::now() + options_.grace + options_.kill_after + std::chrono::seconds(1);
   }
 }
@@ -212,7 +212,7 @@ std::optional<Supervisor::Process> Supervisor::start(const Place& place, std::si
   return Process{.pid = pid, .slot = slot, .started = Steady::now(), .kill_at = {}};
 }
 
-// Waits for its own children only: the caller of supervise() may have others.
+// Waits for the supervisor's own children only: the caller of supervise() may have others.
 void Supervisor::reap() {
   const auto gone = [](const std::optional<Process>& process, int& status) {
     return process && waitpid(process->pid, &status, WNOHANG) == process->pid;
@@ -245,7 +245,7 @@ void Supervisor::ended(Place& place, const Process& process, int status) {
   const std::string words = slots_[process.slot].last_words();
   const std::string who = "process " + std::to_string(place.number) + " (pid " + std::to_string(process.pid) + ") ";
   const std::string what = who + end_text(status) + (words.empty() ? "" : ": " + words);
-  if (process.told) {
+  if (process.asked_to_end) {
     const bool killed = process.killed || code == exit_of_unended;
     done_.killed += killed ? 1 : 0;
     if (killed || WIFSIGNALED(status)) { trouble(what); }
@@ -253,7 +253,7 @@ void Supervisor::ended(Place& place, const Process& process, int status) {
   }
   if (WIFEXITED(status) && code == 0) { return; }  // the process has done its work
   if (WIFEXITED(status) && std::ranges::find(options_.fatal_exit_codes, code) != options_.fatal_exit_codes.end()) {
-    trouble(what + "; starting it again would not help");
+    trouble(what + "; a restart would not help");
     if (report_.exit_code == 0) {
       report_.exit_code = code;
       const std::size_t colon = words.find(": ");
@@ -278,7 +278,7 @@ void Supervisor::end_roll(const std::string& why) {
   trouble(why.empty() ? "the rolling restart is done" : "the rolling restart is given up: " + why);
 }
 
-// Replaces one place at a time: the next one follows when this one's old process is gone.
+// Replaces the process of one place at a time; the next place follows when the old process is gone.
 void Supervisor::roll() {
   if (stops_ > 0 || !rolling_) { return; }
   for (Place& place : places_) {
@@ -291,7 +291,7 @@ void Supervisor::roll() {
       place.replacement = start(place, place.process->slot ^ 1U);
       if (!place.replacement) { end_roll(std::string("no process can be started: ") + std::strerror(errno)); }
     } else if (slots_[place.replacement->slot].ready()) {
-      tell(*place.process);
+      ask_to_end(*place.process);
     }
     return;
   }
@@ -302,7 +302,7 @@ void Supervisor::kill_due() {
   const Steady::time_point now = Steady::now();
   for (Process* process : alive()) {
     if (!process->kill_at || *process->kill_at > now || process->killed) { continue; }
-    process->killed = process->told = true;
+    process->killed = process->asked_to_end = true;
     kill(process->pid, SIGKILL);
   }
 }

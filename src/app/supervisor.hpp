@@ -37,7 +37,7 @@ class Supervisor {
     pid_t pid = 0;
     std::size_t slot = 0;
     Steady::time_point started;
-    bool told = false;  // was asked to end
+    bool asked_to_end = false;  // was asked to end
     bool killed = false;
     std::optional<Steady::time_point> kill_at;
   };
@@ -62,8 +62,8 @@ class Supervisor {
   void kill_due();
   void stop(int times);
   void end_roll(const std::string& why);
-  void tell(Process& process);
-  void take(int signal);
+  void ask_to_end(Process& process);
+  void handle_signal(int signal);
   void trouble(const std::string& text) const;
   [[nodiscard]] bool terminal_is_gone() const;
   [[nodiscard]] bool all_gone() const;
@@ -76,7 +76,7 @@ class Supervisor {
   std::vector<Place> places_;
   pid_t self_;
   bool had_terminal_;
-  sigset_t taken_{};
+  sigset_t handled_signals_{};
   sigset_t mask_before_{};
   struct sigaction child_before_ {};
   bool rolling_ = false;

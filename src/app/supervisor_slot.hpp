@@ -1,4 +1,4 @@
-// SupervisorSlot: what one process reports to its supervisor, in shared memory, so that no report is lost when the
+// SupervisorSlot: the reports of one process to its supervisor, in shared memory, so that no report is lost when the
 // process dies.
 #pragma once
 

@@ -69,7 +69,7 @@ void advance(App& app, Duration by) {
   }
   if (by < Duration::zero()) { throw InvalidArgument("by", "is negative: time does not go back"); }
   app.state()->manual_clock->advance(by);
-  app.state()->engine().nudge();
+  app.state()->engine().wake_all();
 }
 
 void inline_mode(App& app, bool on) { app.state()->runs_inline.store(on); }
@@ -91,7 +91,8 @@ DrainReport drain(App& app, const DrainOptions& options) {
       ran = true;
       count(report, finish->kind);
       if (++runs > options.limit) {
-        throw UsageError("drain ran " + std::to_string(runs) + " executions and there is no end; is it a loop?");
+        throw UsageError("drain ran " + std::to_string(runs) +
+                         " executions without coming to an end; do tasks enqueue each other?");
       }
     }
     if (!ran) {

@@ -15,7 +15,7 @@ namespace hapax::cli {
 namespace {
 
 constexpr int usual_count = 20;
-constexpr std::size_t runs_told = 12;  // the most runs that a table shows per policy
+constexpr std::size_t preview_runs_printed = 12;  // the most runs that a table shows per policy
 
 constexpr const char* activity_preview_examples =
     "Prints the next fires in local time and UTC, with a note where clocks change.\n"
@@ -47,7 +47,8 @@ struct Subject {
   Time now;
 };
 
-// A subject is a file if it has a file's ending or a slash, or if such a file exists; else it is an activity's ID.
+// A subject with a file's ending or a slash, or for which a file exists, is a file; any other subject is an activity's
+// ID.
 bool is_file(const std::string& subject) {
   return subject == "-" || subject.ends_with(".json") || subject.ends_with(".toml") ||
          subject.find('/') != std::string::npos || access(subject.c_str(), F_OK) == 0;
@@ -101,23 +102,23 @@ std::string why(const schedule::PreviewedRun& run, const schedule::CronTrigger& 
   return run.tick.missed ? "made up for" : "late by less than " + format_duration(cron.misfire_grace);
 }
 
-void print_outage(const schedule::Activity& activity, const PreviewedOutage& told) {
-  const schedule::Outage& outage = told.outage;
+void print_outage(const schedule::Activity& activity, const PreviewedOutage& preview) {
+  const schedule::Outage& outage = preview.outage;
   const schedule::CronTrigger& cron = *activity.cron();
   print("");
   print("If everything is down for " + format_duration(outage.length) + ", from " + format_time(outage.from) + " to " +
         format_time(outage.from + outage.length) + ":");
   Table table(
       {{.title = "POLICY", .whole = true}, {.title = "STARTED THEN", .widest = 80}, {.title = "WHY", .folds = true}});
-  for (const schedule::PreviewedPolicy& policy : told.policies) {
+  for (const schedule::PreviewedPolicy& policy : preview.policies) {
     const bool own = policy.policy == cron.misfire_policy;
     const Cell name(std::string(to_word(policy.policy)) + (own ? " (its own)" : ""), own ? Style::bold : Style::plain);
-    for (std::size_t i = 0; i < policy.runs.size() && i < runs_told; ++i) {
+    for (std::size_t i = 0; i < policy.runs.size() && i < preview_runs_printed; ++i) {
       table.add({i == 0 ? name : Cell(""), policy.runs[i].id, why(policy.runs[i], cron)});
     }
     if (policy.runs.empty()) { table.add({name, Cell("nothing", Style::dim), ""}); }
-    if (policy.runs.size() > runs_told) {
-      const std::size_t more = policy.runs.size() - runs_told;
+    if (policy.runs.size() > preview_runs_printed) {
+      const std::size_t more = policy.runs.size() - preview_runs_printed;
       table.add(
           {"", Cell("and " + std::to_string(more) + (policy.more ? " or more" : "") + " others", Style::dim), ""});
     }
@@ -142,20 +143,20 @@ int preview(Shell& shell, const Options& options) {
       parse_instant(options.from, {.zone = activity.cron()->timetable.zone(), .now = subject.now}, "from");
   const std::vector<schedule::PreviewedFire> fires =
       schedule::preview_fires(*activity.cron(), activity.id, from, options.count);
-  std::optional<PreviewedOutage> told;
+  std::optional<PreviewedOutage> preview;
   if (down) {
     const schedule::Outage outage{.from = from, .length = *down};
-    told =
+    preview =
         PreviewedOutage{.outage = outage, .policies = schedule::preview_outage(*activity.cron(), activity.id, outage)};
   }
   if (shell.json()) {
-    print(preview_json({.activity = activity, .from = from, .fires = fires, .outage = told}));
+    print(preview_json({.activity = activity, .from = from, .fires = fires, .outage = preview}));
     return exit_ok;
   }
   print(base::printable(activity.id + ": " + describe_trigger(activity)));
   print("");
   print_fires(activity, fires);
-  if (told) { print_outage(activity, *told); }
+  if (preview) { print_outage(activity, *preview); }
   return exit_ok;
 }
 

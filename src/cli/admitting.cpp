@@ -22,7 +22,7 @@ void print_admission(const Shell& shell, const std::string& document, const std:
   // The execution's record has expired and only its key is still held, so the result is unknown, not null.
   const bool result_expired = !end && admission.expired;
   // The ID is nil when a debounced request was made with a token that may not read.
-  const std::string id = admission.id.is_nil() ? "one that is not told" : admission.id.to_string();
+  const std::string id = admission.id.is_nil() ? "(an ID that this token may not read)" : admission.id.to_string();
   if (shell.json()) {
     print(end ? admission_json(admission, end) : document);
     return;

@@ -19,7 +19,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Shorter than the time after which proxies close a silent connection.
+// The poll is shorter than the time after which proxies close a silent connection.
 constexpr Duration one_poll = std::chrono::seconds(25);
 constexpr Duration outage_pause = std::chrono::milliseconds(200);
 
@@ -134,7 +134,7 @@ std::vector<std::string> Backend::list(const Listing& listing) {
 std::string Backend::admit(const RequestFields& fields) {
   if (fields.options.task_id) { model::check_key(*fields.options.task_id); }
   RequestFields sent = fields;
-  // Under `wait` the command itself then polls for the outcome, for as long as it takes.
+  // Under `wait` the command itself then polls for the outcome, without a limit.
   if (sent.options.on_conflict == OnConflict::wait) { sent.options.wait_timeout = Duration::zero(); }
   try {
     return post(path_of(sent, "executions"), request_json(sent), is_repeatable(sent));
@@ -183,7 +183,7 @@ std::string Backend::retry(std::span<const Uuid> ids, const Retrying& how) {
   JsonObject body;
   body.boolean("new_effect_key", how.options.new_effect_key);
   if (!how.named || ids.size() != 1) {
-    // Not repeatable: a second request would answer already_retried.
+    // The request is not repeatable: a second request would answer already_retried.
     return post(path({"executions", "retry"}), body.raw("ids", ids_json(ids)).str(), false);
   }
   const std::string answer = post(path({"executions", ids.front().to_string(), "retry"}), body.str(), false);

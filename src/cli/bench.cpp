@@ -17,10 +17,10 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* bench_examples =
-    "Measures this machine and store quickly; the figures are no comparison. Measured\n"
-    "are single enqueues by several producers (each acknowledged after its commit),\n"
-    "bulk enqueue, and one worker that drains the queue with a handler that does\n"
-    "nothing. The command uses a queue of its own, named bench-…, which keeps\n"
+    "Measures this machine and store quickly; the figures are not for comparisons.\n"
+    "Measures single enqueues by several producers (each acknowledged after its\n"
+    "commit), bulk enqueue, and one worker that drains the queue with an empty\n"
+    "handler. The command uses a queue of its own, named bench-…, which keeps\n"
     "nothing.\n"
     "\n"
     "Example:\n"

@@ -16,7 +16,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr std::size_t refusals_told = 20;
+constexpr std::size_t refusals_printed = 20;
 
 struct Refusal {
   std::int64_t line = 0;
@@ -108,7 +108,7 @@ class BulkEnqueue {
       object.number("line", line).text("error", answer.error).text("message", answer.message);
       print(object.str());
     }
-    if (refusals_.size() < refusals_told) { refusals_.push_back({line, answer.error, answer.message}); }
+    if (refusals_.size() < refusals_printed) { refusals_.push_back({line, answer.error, answer.message}); }
   }
 
   [[nodiscard]] std::string so_far() const {
@@ -120,13 +120,13 @@ class BulkEnqueue {
       JsonObject object;
       object.number("admitted", admitted_).number("deduplicated", deduplicated_).number("rejected", rejected_);
       object.number("lines", written_);
-      std::vector<std::string> told;
+      std::vector<std::string> refusals_json;
       for (const Refusal& refusal : refusals_) {
         JsonObject item;
         item.number("line", refusal.line).text("error", refusal.name).text("message", refusal.message);
-        told.push_back(item.str());
+        refusals_json.push_back(item.str());
       }
-      object.raw("refusals", json_array(told));
+      object.raw("refusals", json_array(refusals_json));
       print(object.str());
       return;
     }

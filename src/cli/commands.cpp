@@ -64,14 +64,14 @@ std::string unknown(const std::string& what, const std::string& word, const std:
 }
 
 // The message for an unreadable value repeats the whole value; echo() bounds its length.
-std::string told(const CLI::ParseError& error) {
+std::string parse_error_text(const CLI::ParseError& error) {
   const bool repeats_input = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
   return repeats_input ? base::echo(error.what()) : error.what();
 }
 
-// Replaces the parser's own message, which tells only how many values came.
+// Replaces the parser's own message, which names only the number of values.
 void refuse_repeated(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string>& given = option->results();
@@ -179,7 +179,7 @@ int Commands::run(int argc, char** argv) {
       return root_.exit(asked);
     } catch (const CLI::ParseError& error) {
       refuse_repeated(root_);
-      throw BadUsage(told(error));
+      throw BadUsage(parse_error_text(error));
     }
     refuse_extras(root_);
     const CLI::App* command = &root_;

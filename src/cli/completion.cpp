@@ -26,7 +26,7 @@ int run(const Commands& commands, const std::string& shell) {
   } else if (shell == "zsh") {
     print(zsh_completion(root));
   } else {
-    throw BadUsage(base::quoted(shell) + " is no shell that hapax completes for; expected bash or zsh");
+    throw BadUsage(base::quoted(shell) + " is not a shell that hapax completes for; expected bash or zsh");
   }
   return exit_ok;
 }

@@ -19,9 +19,9 @@ int print_problems(const Shell& shell, const config::Reading& reading) {
       object.text_or_null("source", problem.source).text_or_null("key", problem.key).text("message", problem.message);
       items.push_back(object.str());
     }
-    Problem told = problem_of(ConfigurationError(reading.problems.front().text()));
-    told.facts += JsonObject().boolean("good", false).raw("problems", json_array(items)).tail();
-    print(problem_json(told));
+    Problem problem = problem_of(ConfigurationError(reading.problems.front().text()));
+    problem.facts += JsonObject().boolean("good", false).raw("problems", json_array(items)).tail();
+    print(problem_json(problem));
   } else {
     for (const config::Problem& problem : reading.problems) {
       std::fprintf(stderr, "ConfigurationError: %s\n", base::printable(problem.text()).c_str());
@@ -31,8 +31,10 @@ int print_problems(const Shell& shell, const config::Reading& reading) {
 }
 
 std::vector<std::string> words_of(const config::Config& config) {
-  std::vector<std::string> words = config::in_words(config);
-  for (const schedule::Activity& activity : app::activities_of(config)) { words.push_back(app::in_words(activity)); }
+  std::vector<std::string> words = config::describe_configuration(config);
+  for (const schedule::Activity& activity : app::activities_of(config)) {
+    words.push_back(app::describe_activity(activity));
+  }
   return words;
 }
 

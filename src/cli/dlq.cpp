@@ -53,8 +53,8 @@ std::string find_dead(Shell& shell, const Uuid& id) {
   return document;
 }
 
-// The dead letters that retry, discard and annotate act on. A single ID that is no dead letter is NotFound; among
-// several IDs it is skipped.
+// The dead letters that retry, discard and annotate act on. A single ID that is not a dead letter throws NotFound;
+// among several IDs such an ID is skipped.
 std::vector<Uuid> selected_letters(Shell& shell, const Selection& selection, const char* verb) {
   std::vector<Uuid> ids = selected(shell, selection, verb, dead_only);
   if (selection.ids.empty()) { return ids; }

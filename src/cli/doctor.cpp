@@ -43,7 +43,7 @@ Style style_of(Level level) {
   return Style::plain;
 }
 
-// The same check as GET /readyz makes.
+// Makes the same check as GET /readyz.
 store::Finding write_finding(store::Store& store) {
   try {
     store::check_writable(store);

@@ -20,7 +20,7 @@ class EndLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // How long after its grace period a process may take to tell the store that it ends.
+  // How long after its grace period a process may take to close its session in the store.
   static constexpr Duration after_grace = std::chrono::seconds(5);
 
   // Just before the process ends, `leave` reports why, on a thread of its own. Once this object is destroyed, `leave`

@@ -18,12 +18,12 @@ using Steady = std::chrono::steady_clock;
 
 // Below a server's limit for a batch of events (16 MiB), with room for the commas between them.
 constexpr std::size_t batch_bytes = 12 << 20;
-constexpr std::size_t event_sender_refusals_told = 20;
+constexpr std::size_t event_refusals_printed = 20;
 
 void print_one(const JsonView& event) {
   print(base::printable("event " + event.text("id") + ", " + event.text("type") + " from " + event.text("source")));
   if (!event.has("runs")) {
-    print("  taken; what it started is told to tokens that may read");
+    print("  accepted; only tokens with the scope read see the runs that it started");
     return;
   }
   const std::vector<std::string_view> runs = event.items("runs");
@@ -118,7 +118,7 @@ void EventSender::count(const std::string& document, std::int64_t line) {
       continue;
     }
     ++refused_;
-    if (refusals_.size() < event_sender_refusals_told) {
+    if (refusals_.size() < event_refusals_printed) {
       refusals_.push_back({line, run.text("activity") + ": " + run.text("error")});
     }
   }

@@ -1,4 +1,4 @@
-// EventSender: sends events in batches, shows progress, and prints what the events started.
+// EventSender: sends events in batches, shows progress, and prints the runs that the events started.
 //
 // One command makes and uses it, on one thread.
 #pragma once
@@ -26,7 +26,7 @@ class EventSender {
   void take_list(std::string_view list);
   void show_progress(double fraction);  // 0: the total is unknown
 
-  // Routes the last batch and prints the result: for a single event what it started, for several a summary. Returns the
+  // Routes the last batch and prints the result: for a single event its runs, for several events a summary. Returns the
   // exit code: exit_conflict when a run was refused.
   int finish(bool always_summary);
 

@@ -9,9 +9,9 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* explain_examples =
-    "Says in sentences why an execution is not running (delayed, waiting for a retry,\n"
-    "a paused queue, a limit or key, no worker for its task, …), how it ended, or why\n"
-    "other requests are deduplicated to it, and what would change that.\n"
+    "Prints why an execution is not running (delayed, waiting for a retry, a paused\n"
+    "queue, a limit or key, no worker for its task, …), how it ended, or why other\n"
+    "requests return it, and the remedy for each reason.\n"
     "With --json: {\"id\",\"status\",\"reasons\":[{\"code\",\"sentence\",\"remedy\"}]}.\n"
     "\n"
     "Examples:\n"

@@ -99,7 +99,7 @@ GuardQuery query_of(const Shell& shell, const RecordFilter& filter) {
   }
   if (!query.status) {
     throw InvalidArgument("status", base::quoted(*filter.status) +
-                                        " is no status of a record; expected in_progress, completed or failed");
+                                        " is not a status of a record; expected in_progress, completed or failed");
   }
   return query;
 }

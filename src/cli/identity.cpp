@@ -9,9 +9,9 @@ namespace hapax::cli {
 namespace {
 
 constexpr const char* identity_examples =
-    "Says what makes a request the same as another: the task's strategy, the\n"
-    "canonical form of the compared data, the identity made from it, the identity's\n"
-    "present holder, and what an enqueue would return. Changes nothing: a\n"
+    "Prints how hapax would recognise a repeated request: the task's strategy, the\n"
+    "canonical form of the compared data, the identity made from that form, the\n"
+    "identity's present holder, and the answer to an enqueue. Changes nothing: a\n"
     "configuration file counts only once it is applied.\n"
     "With --json: {\"task\",\"namespace\",\"queue\",\"strategy\",\"catalogued\",\"scope\",\n"
     "\"task_id\",\"canonical\",\"identity\",\"fingerprint\",\"holder\":{\"id\",\"status\",\"run\",\n"

@@ -37,7 +37,7 @@ constexpr const char* journal_show_examples =
 constexpr const char* export_examples =
     "Writes the journal with its input and events as JSON, for\n"
     "hapax::testing::ReplayTester, which tests whether changed code can replay it.\n"
-    "The file contains the run's payloads: protect it like them.\n"
+    "The file contains the run's payloads: protect the file like them.\n"
     "\n"
     "Exit codes: 0 written; 64 not a workflow; 66 no such execution, or the file\n"
     "cannot be written.";

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view enter_text = "\033[?1049h\033[?25l\033[?7l\033[H\033[2J";
 constexpr std::string_view leave_text = "\033[?7h\033[?25h\033[0m\033[?1049l";
 
-// Globals, because the crash handler uses them.
+// These are globals, because the crash handler uses them.
 termios settings_before{};
 volatile sig_atomic_t taken = 0;
 

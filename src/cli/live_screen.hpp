@@ -18,7 +18,7 @@ class LiveScreen {
  public:
   enum class Event : std::uint8_t {
     none,   // `at_most` has passed
-    key,    // key() has it
+    key,    // a key was pressed; key() returns it
     drawn,  // the view must be drawn again: another size, or back from Ctrl-Z
     woken,  // wake() was called
     end,    // a signal asks to end, or the terminal is gone

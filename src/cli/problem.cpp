@@ -46,7 +46,7 @@ int exit_code_of_error(const std::exception& error) {
 }
 
 // problem_of() does not know BadData, which only the command line throws.
-Problem told_of(const std::exception& error) {
+Problem describe_problem(const std::exception& error) {
   Problem problem = problem_of(error);
   if (const auto* data = dynamic_cast<const BadData*>(&error)) {
     problem.http_status = 400;
@@ -58,7 +58,7 @@ Problem told_of(const std::exception& error) {
 }  // namespace
 
 int report(const std::exception& error, bool as_json) {
-  const Problem problem = told_of(error);
+  const Problem problem = describe_problem(error);
   const auto* const remote = dynamic_cast<const http::RemoteProblem*>(&error);
   if (as_json) {
     std::puts(remote != nullptr ? remote->document.c_str() : problem_json(problem).c_str());

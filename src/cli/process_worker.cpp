@@ -71,7 +71,7 @@ std::optional<std::string> result_of(const ChildResult& result) {
   }
 }
 
-// Exit 0 says that the program succeeded, so its effect has happened, whatever it printed (docs/decisions/0034).
+// Exit 0 means that the program succeeded and its effect has happened, whatever it printed (docs/decisions/0034).
 engine::Ending completed(const ChildResult& result) {
   return engine::Ending::completed(result_of(result).value_or("null"));
 }
@@ -79,25 +79,29 @@ engine::Ending completed(const ChildResult& result) {
 }  // namespace
 
 engine::Ending ending_of(const ChildResult& result) {
-  const auto told = [&result](const std::string& text) { return with_last_line(text, result.error_tail); };
-  if (result.timed_out) { return failed({"Timeout", told("stopped, as it ran longer than --timeout"), false}, result); }
+  const auto with_reason = [&result](const std::string& text) { return with_last_line(text, result.error_tail); };
+  if (result.timed_out) {
+    return failed({"Timeout", with_reason("stopped, as it ran longer than --timeout"), false}, result);
+  }
   if (!result.exit_status) {
     const char* name = sigabbrev_np(result.signal);
     const std::string signal = "killed by signal " + std::to_string(result.signal);
-    return failed({"Signal", told(signal + (name != nullptr ? " (SIG" + std::string(name) + ")" : "")), false}, result);
+    return failed({"Signal", with_reason(signal + (name != nullptr ? " (SIG" + std::string(name) + ")" : "")), false},
+                  result);
   }
   switch (*result.exit_status) {
     case exit_ok: return completed(result);
-    case exit_data: return failed({"PermanentFailure", told("exit status 65"), true}, result);
-    case exit_store: return failed({"RetryRequested", told("exit status 75"), false}, result);
-    default: return failed({"ExitStatus", told("exit status " + std::to_string(*result.exit_status)), false}, result);
+    case exit_data: return failed({"PermanentFailure", with_reason("exit status 65"), true}, result);
+    case exit_store: return failed({"RetryRequested", with_reason("exit status 75"), false}, result);
+    default:
+      return failed({"ExitStatus", with_reason("exit status " + std::to_string(*result.exit_status)), false}, result);
   }
 }
 
 engine::Ending ProcessWorker::run(engine::Run& run) {
   if (killed_) { return engine::Ending::released(); }
-  // A workflow is here because --task names it. No program can run a workflow, so it goes back for a worker that has
-  // its function.
+  // The claim has a workflow because --task names it. No program can run a workflow, so the run is given back for a
+  // worker that has its function.
   if (run.claim().kind == model::Kind::workflow) { return engine::Ending::snoozed(workflow_pause); }
   const std::string input = one_line(run.claim().input);
   ChildResult result;

@@ -16,7 +16,7 @@ constexpr const char* queue_group_examples =
     "A queue is made by the first enqueue, start or worker that names it, by set, and\n"
     "with --create. Any other command fails with NotFound and the nearest name.\n"
     "From a paused queue workers claim nothing. A draining queue accepts nothing new\n"
-    "and finishes what it has. resume ends both.\n"
+    "and finishes its executions. resume ends both.\n"
     "\n"
     "set changes limits and retention; workers see the change within two seconds.\n"
     "hapax.toml sets the same values.\n"

@@ -12,7 +12,7 @@
 namespace hapax::cli {
 namespace {
 
-constexpr std::size_t told_most = 20;  // the most executions that are printed one by one
+constexpr std::size_t verdicts_printed = 20;  // the most executions that are printed one by one
 
 }  // namespace
 
@@ -37,7 +37,7 @@ int retry_executions(Shell& shell, std::span<const Uuid> ids, const Retrying& ho
     print(object.str());
   } else {
     for (const std::string& item : items) {
-      if (ids.size() > told_most) { break; }
+      if (ids.size() > verdicts_printed) { break; }
       const JsonView view(item);
       print(view.text("id") + (view.has("new_id")
                                    ? " → " + view.text("new_id") + " (run " + std::to_string(view.integer("run")) + ")"

@@ -113,7 +113,7 @@ std::string event_line(std::string_view event, std::string_view detail) {
 }
 
 // The time of the ticker's last pass, by a monotonic clock.
-class Pulse {
+class TickerPulse {
  public:
   void beat() { at_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   [[nodiscard]] bool alive() const {
@@ -129,7 +129,7 @@ class Pulse {
 // How long the server, when it stops, waits after the grace period for a readiness check that still runs.
 constexpr Duration probe_patience = std::chrono::milliseconds(500);
 
-void add_checks(http::Readiness& readiness, engine::Engine& engine, const Pulse& ticker) {
+void add_checks(http::Readiness& readiness, engine::Engine& engine, const TickerPulse& ticker) {
   const int schema = engine.store().info().schema_version;
   readiness.add("store", [&engine] {
     store::check_writable(engine.store());
@@ -139,7 +139,8 @@ void add_checks(http::Readiness& readiness, engine::Engine& engine, const Pulse&
   readiness.add("schema", [&engine, schema] {
     return engine.store().info().schema_version >= schema ? std::string() : "is older than this server needs";
   });
-  // Shown without affecting the status: transactions that acknowledge writes set their own durability (decision 44).
+  // The durability is shown without affecting the status: transactions that acknowledge writes set their own durability
+  // (decision 44).
   readiness.add_remark("durability", [&engine] { return engine.store().info().durability; });
   readiness.add("sweeper", [&engine] {
     const int failures = engine.wakeups().sweeps().failures();
@@ -174,7 +175,7 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   const http::ServerOptions server_settings = server_options(options, log);
   const schedule::DuplicateLog::Listening duplicates([say](std::string_view line) { say("duplicate events", line); });
 
-  Pulse ticker;
+  TickerPulse ticker;
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
   http::Metrics metrics;
   http::Readiness readiness;

@@ -171,7 +171,8 @@ Backend& Shell::backend() {
 }
 
 const std::string& Shell::store_url() const {
-  // A file may name both, for a machine that runs a server and its clients: commands on the store then use the store.
+  // A file may name a server and a store, for a machine that runs a server and its clients: commands on the store then
+  // use the store.
   if (!server_url().empty() && (!options_.server.empty() || !is_of_file(configuration().find("server.url")))) {
     throw BadUsage((command_.empty() ? "this" : "hapax " + command_) + " works on the store itself; use --store URL");
   }
@@ -192,8 +193,8 @@ void Shell::use_configuration() {
 
 std::shared_ptr<store::Store> Shell::shared_store() {
   if (!store_) {
-    // Read even when neither URL nor namespace comes from the configuration: no command opens a store with an invalid
-    // configuration.
+    // The configuration is read even when neither URL nor namespace comes from it, because no command opens a store
+    // with an invalid configuration.
     const config::Config& checked = configuration();
     try {
       const store::OpenOptions options{.must_exist = missing_store_ != MissingStore::make,

@@ -1,7 +1,8 @@
-// Shell: what a command needs: the common options, the configuration, read when first needed, and the store or server,
-// opened when first needed.
+// Shell: gives a command the common options, the configuration, which is read when first needed, and the store or
+// server, which is opened when first needed.
 //
-// Commands::run makes it for one command, which uses it on the main thread (`work` passes the store on to its worker).
+// Commands::run makes a Shell for one command, which uses it on the main thread (`work` passes the store on to its
+// worker).
 #pragma once
 
 #include <hapax/uuid.hpp>

@@ -21,16 +21,16 @@ constexpr Duration interval_min = std::chrono::milliseconds(250);
 constexpr Duration interval_max = std::chrono::minutes(1);
 
 // Reads snapshots on a thread of its own, so that keys work while the store does not answer.
-class Looker {
+class SnapshotReader {
  public:
-  Looker(Backend& backend, const LiveScreen& screen)
+  SnapshotReader(Backend& backend, const LiveScreen& screen)
       : backend_(backend), screen_(screen), thread_([this] { loop(); }) {}
-  ~Looker() {
+  ~SnapshotReader() {
     end();
     if (thread_.joinable()) { thread_.join(); }
   }
-  Looker(const Looker&) = delete;
-  Looker& operator=(const Looker&) = delete;
+  SnapshotReader(const SnapshotReader&) = delete;
+  SnapshotReader& operator=(const SnapshotReader&) = delete;
 
   // Requests a snapshot, unless a request is waiting already.
   void look() {
@@ -142,11 +142,11 @@ int show_live(Shell& shell, Duration interval) {
   TopView view;
   view.interval = interval;
   screen.enter();
-  Looker looker(backend, screen);
+  SnapshotReader looker(backend, screen);
   Steady::time_point next = Steady::now() + interval;
   bool changed = true;
   while (true) {
-    if (std::optional<Looker::News> news = looker.take(); news && !view.paused) {
+    if (std::optional<SnapshotReader::News> news = looker.take(); news && !view.paused) {
       if (news->snapshot) { snapshot = std::move(*news->snapshot); }
       view.trouble = news->trouble;
       changed = true;
@@ -167,7 +167,7 @@ int show_live(Shell& shell, Duration interval) {
         const bool was_paused = view.paused;
         if (!press(screen.key(), view, snapshot.queues.size())) {
           screen.leave();
-          // A read that hangs in the store is not waited for, because nothing depends on it.
+          // The program does not wait for a read that hangs in the store, because nothing depends on it.
           if (!looker.ended_within(std::chrono::milliseconds(500))) { _exit(exit_ok); }
           return exit_ok;
         }

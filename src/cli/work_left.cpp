@@ -15,7 +15,7 @@ namespace hapax::cli {
 namespace {
 
 constexpr int pages_most = 10;
-constexpr std::size_t kinds_told = 5;
+constexpr std::size_t kinds_listed = 5;
 constexpr Duration look_first = std::chrono::seconds(1);
 constexpr Duration look_last = std::chrono::seconds(4);
 
@@ -67,9 +67,9 @@ class Looking {
   }
 
   void describe() {
-    std::size_t told = 0;
+    std::size_t listed = 0;
     for (const auto& [what, some] : kinds_) {
-      if (told++ == kinds_told) {
+      if (listed++ == kinds_listed) {
         left_.text += ", and others";
         return;
       }
@@ -103,7 +103,7 @@ bool wait_for_the_end(const WorkWatch& watch) {
     WorkLeft left;
     try {
       left = look_at_left(watch.backend, watch.plan);
-    } catch (const StoreUnavailable&) { continue; }  // the worker reports that
+    } catch (const StoreUnavailable&) { continue; }  // the worker reports the unavailable store
     if (left.own || left.others == 0) { continue; }
     if (watch.plan.until_idle) { return true; }
     if (left.text == said) { continue; }

@@ -15,8 +15,8 @@ namespace hapax::cli {
 
 struct WorkLeft {
   bool own = false;         // an execution that this worker could run, now or later
-  std::int64_t others = 0;  // executions that it does not run: workflows, and tasks that --task leaves out
-  std::string text;         // these others, for people: "workflow 'order' (2, such as 0193…)"
+  std::int64_t others = 0;  // executions that this worker does not run: workflows, and tasks that --task leaves out
+  std::string text;         // the others, as text for people: "workflow 'order' (2, such as 0193…)"
 };
 
 // Reads the pending and running executions of the plan's queues, at most ten pages of limits::list_page per queue; for

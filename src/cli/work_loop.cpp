@@ -144,7 +144,7 @@ WorkPlan plan_work(const Shell& shell, const WorkOptions& options) {
                 .until_empty = options.until_empty,
                 .until_idle = options.until_idle};
   check_grace(plan.process.kill_after, "kill-after");
-  // A program may run until it is killed. Only after that its thread is given up and another takes its place.
+  // A program may run until it is killed. Only after that another thread replaces the program's thread.
   plan.worker.stop_patience = plan.process.kill_after + std::chrono::seconds(1);
   return plan;
 }
@@ -191,7 +191,7 @@ engine::WorkerStats work(Shell& shell, WorkPlan plan, SupervisedProcess* supervi
     schedule::start_ticker(*engine, std::move(ticking));
   }
   if (supervised != nullptr) {
-    worker.tell_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });
+    worker.report_stuck(plan.worker.stop_patience, [supervised](std::string_view what) { supervised->end(what); });
     supervised->ready();
   }
 

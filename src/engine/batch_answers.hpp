@@ -1,7 +1,8 @@
-// BatchAnswers: the callbacks of a Batcher's asynchronous members, on threads that no other caller waits for.
+// BatchAnswers: the callbacks of a Batcher's asynchronous members, on threads of their own, so that a slow callback
+// delays no blocking caller.
 //
-// After a failed batch each member is sent alone on the callback thread; a member that fails there again (a lock blocks
-// it) is sent on a thread of its own, where it may block.
+// After a failed batch each member is sent alone on the callback thread; a member that a lock blocks there again is
+// sent on a thread of its own, where the call may block.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -25,18 +26,18 @@ struct AsyncMember {
   std::function<void(Reply, std::exception_ptr)> callback;
 };
 
-// Any thread may call it. The destructor returns when all callbacks have run.
+// Any thread may call a BatchAnswers. The destructor returns when all callbacks have run.
 template <class Request, class Reply>
 class BatchAnswers {
  public:
   struct Calls {
     std::function<Reply(Request&)> once;   // the call for one request
-    std::function<Reply(Request&)> alone;  // the same where it may block; empty: it is not tried
+    std::function<Reply(Request&)> alone;  // the same call where it may block; empty: no second try
   };
 
   explicit BatchAnswers(Calls calls) : calls_(std::move(calls)) {}
 
-  // Answers the members of a batch that was answered. `batch` has `members`, `replies` and `error`.
+  // Calls the callbacks of an answered batch. `batch` has `members`, `replies` and `error`.
   template <class Batch>
   void answer(std::shared_ptr<Batch> batch) {
     answers_.post([batch = std::move(batch)] {

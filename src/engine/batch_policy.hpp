@@ -1,8 +1,8 @@
-// BatchPolicy: decides when the requests that wait go to the store. It has no threads and no clock: the Batcher tells
-// it what happened and the time, and asks what to do.
+// BatchPolicy: decides when waiting requests go to the store. A BatchPolicy has no threads and no clock: the Batcher
+// reports each call and the time, and asks for the next decision.
 //
 // The plain policy: one call at a time; all requests that came during a call go together in the next one, at once.
-// The rules below only make that faster, and each can be switched off (base/plain_path.hpp):
+// The rules below only make the plain policy faster, and each can be switched off (base/plain_path.hpp):
 //
 // | rule         | a call waits for                              | at most                           | why
 // |--------------|-----------------------------------------------|-----------------------------------|-----
@@ -23,7 +23,7 @@
 
 namespace hapax::engine {
 
-// The requests that go next.
+// The requests of the next call.
 struct WaitingBatch {
   std::size_t items = 0;    // 0: no request waits
   bool has_caller = false;  // one of the requests has a blocking caller, whose thread makes the call
@@ -43,7 +43,7 @@ class BatchPolicy {
     bool gather = true;
     bool burst = true;
   };
-  // All rules but those that HAPAX_PLAIN_PATHS names.
+  // Returns all rules except the ones that HAPAX_PLAIN_PATHS names.
   [[nodiscard]] static Rules usual_rules();
 
   struct Options {
@@ -57,8 +57,8 @@ class BatchPolicy {
 
   explicit BatchPolicy(Options options) : options_(options) {}
 
-  // Until when the leader waits; `now` or earlier: it goes now. The leader asks again when that time has come, or when
-  // enough() says so.
+  // Returns until when the leader waits; `now` or earlier: the leader makes the call now. The leader asks again at that
+  // time, or as soon as enough() is true.
   [[nodiscard]] Time wait_until(Leader leader, const WaitingBatch& waiting, Time now);
   // Whether a leader that waits may stop waiting before its time.
   [[nodiscard]] bool enough(const WaitingBatch& waiting) const;
@@ -89,7 +89,7 @@ class BatchPolicy {
   std::size_t present_ = 0;  // requests when it began to gather
   // The last call.
   std::size_t answered_ = 0;  // its requests
-  std::size_t expected_ = 0;  // those and the requests that waited when it ended
+  std::size_t expected_ = 0;  // answered_ and the requests that waited when the call ended
   Time gather_until_{};
   int fruitless_ = 0;  // how many leaders do not wait after one has waited in vain
   int fruitless_left_ = 0;

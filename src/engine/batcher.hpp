@@ -7,8 +7,8 @@
 // (batch_policy.hpp).
 //
 // Errors: StoreUnavailable goes to every member of the batch. Any other error may be one request's fault, so each
-// member is then sent alone and cannot fail its neighbours: a blocking member on its own thread, asynchronous members
-// as batch_answers.hpp says. Answers come only after the call returned.
+// member is then sent alone and cannot make the other members fail: a blocking member on its own thread, asynchronous
+// members as batch_answers.hpp says. Answers come only after the call returned.
 #pragma once
 
 #include <hapax/error.hpp>
@@ -35,7 +35,7 @@
 
 namespace hapax::engine {
 
-// Any thread may call it while it lives. The destructor answers the asynchronous members that still wait.
+// Any thread may call a Batcher. The destructor answers the asynchronous members that still wait.
 template <class Request, class Reply>
 class Batcher {
  public:
@@ -44,7 +44,8 @@ class Batcher {
   struct Options {
     // The store call: one reply per request, in order.
     std::function<std::vector<Reply>(std::span<Request>)> flush;
-    // For a request that goes alone, as its batch failed or a lock blocked it; empty: flush. This call may block.
+    // For a request that goes alone, because its batch failed or a lock blocked the request; empty: flush. This call
+    // may block.
     std::function<std::vector<Reply>(std::span<Request>)> flush_alone{};
     // Called after a successful call, before its members are answered; the next call may already be under way.
     // Exceptions are dropped, as the requests have taken effect.
@@ -137,9 +138,9 @@ class Batcher {
   }
 
  private:
-  // States of a batch, which its members sleep on.
+  // States of a batch; its members sleep until the state changes.
   static constexpr std::uint32_t waits = 0;
-  static constexpr std::uint32_t leads = 1;     // of the leading member: it makes the call now
+  static constexpr std::uint32_t leads = 1;     // the leading member makes the call now
   static constexpr std::uint32_t answered = 2;  // replies or error are there
   static constexpr std::uint32_t alone = 3;     // each member goes alone
 
@@ -157,7 +158,7 @@ class Batcher {
 
   static constexpr std::size_t room_max = 256;
 
-  // Holding mutex_, as all functions up to take_front().
+  // The caller holds mutex_, for all functions from here to take_front().
   std::pair<BatchPtr, std::size_t> join(Request request) {
     const std::size_t bytes = options_.size ? options_.size(request) : 0;
     if (queue_.empty() || queue_.back()->requests.size() >= options_.policy.max_items ||
@@ -195,7 +196,7 @@ class Batcher {
     }
   }
 
-  // Called once a turn, by the thread that has it. Requests that arrive until the leader is awake still join.
+  // Called once a turn, by the thread that has the turn. Requests that arrive until the leader is awake still join.
   BatchPtr take_front(BatchPolicy::Leader leader) {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
@@ -260,7 +261,7 @@ class Batcher {
     return std::move(replies.front());
   }
 
-  // Without the turn.
+  // Sends one request; the calling thread does not have the turn.
   Reply call_alone(Request& request) {
     return call_for_one(request, options_.flush_alone ? options_.flush_alone : options_.flush);
   }
@@ -316,7 +317,7 @@ class Batcher {
 
   Options options_;
   std::mutex mutex_;
-  BatchPolicy policy_;          // guarded by mutex_, as what follows
+  BatchPolicy policy_;          // guarded by mutex_, as are the members below
   std::deque<BatchPtr> queue_;  // requests join the last batch
   bool busy_ = false;           // a thread has the turn
   bool stopping_ = false;

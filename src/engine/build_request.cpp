@@ -54,7 +54,7 @@ void add_labels(model::NewExecution& request, RequestParts& parts) {
 model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry) {
   if (entry.definition != nullptr) {
     model::IdentityRules rules = model::rules_of(entry.definition, entry.default_strategy());
-    // A catalogue entry without a reuse policy leaves it to the programs that use the task.
+    // A catalogue entry without a reuse policy leaves that policy to the programs that use the task.
     if (!entry.definition->reuse) { rules.reuse = task.options.reuse; }
     return rules;
   }
@@ -129,7 +129,7 @@ Asking asking_of(const std::string& task, const EnqueueOptions& options, const m
 }
 
 void throw_if_refused(const model::Admission& admission, const Asking& asking) {
-  if (admission.verdict == model::AdmissionVerdict::created) { return; }  // most end here, before any text is built
+  if (admission.verdict == model::AdmissionVerdict::created) { return; }  // the usual case, before any text is built
   const std::string noun = asking.kind == model::Kind::workflow ? "Workflow" : "Task";
   const std::string who = asking.key.empty() ? noun + " '" + std::string(asking.task) + "' with the same input "
                                              : noun + " with ID '" + std::string(asking.key) + "' ";
@@ -140,7 +140,8 @@ void throw_if_refused(const model::Admission& admission, const Asking& asking) {
     case model::AdmissionVerdict::taken_over:
     case model::AdmissionVerdict::deduplicated: return;
     case model::AdmissionVerdict::already_exists:
-      // keep_last is refused only in this case: nothing would keep the two executions from running at once.
+      // keep_last is refused only when the holder is in another queue or has no keep_last: the two executions could
+      // then run at once.
       throw TaskAlreadyExists(
           named(asking.mode == model::IdentityMode::keep_last
                     ? is +

@@ -31,12 +31,12 @@ struct RequestParts {
 // The identity rules of a task: the catalogue's entry, or the descriptor if the task is not catalogued.
 [[nodiscard]] model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry& entry);
 
-// The holder of an identity, else the newest execution kept under it. (With retention 0 a finished execution no longer
-// holds its identity, but can still be read for 10 minutes.)
+// Returns the execution that holds the identity, else the newest one that is kept under it. (With retention 0 a
+// finished execution no longer holds its identity, but can still be read for 10 minutes.)
 [[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& namespace_name,
                                                const base::Digest& identity);
 
-// The words for a request in error messages.
+// The parts of a request that error messages name.
 struct Asking {
   std::string_view task;
   std::string_view key;  // empty: the identity is made from the input

@@ -47,8 +47,8 @@ model::TaskDefinition definition_of(const TaskOptions& options) {
 
 namespace {
 
-// Whether a task's identities, or their conflicts, differ from those of a bare name. Every process must know such a
-// declaration.
+// Whether a task's identities, or their conflicts, differ from those of a bare name. Such a declaration must be in the
+// catalogue, where every process reads it.
 bool declares_identity(const TaskOptions& options) {
   return options.identity_strategy || options.identity_scope || options.fingerprint || options.dedup_window ||
          options.reuse != Reuse::failed_only || !options.identity_keys.empty();
@@ -62,9 +62,9 @@ void check_keys_are_used(const TaskSpec& task) {
   }
 }
 
-// Completes a descriptor that names no strategy from the stored entry, so that only what it names can conflict. A reuse
-// policy conflicts only when both have one.
-model::TaskDefinition as_far_as_declared(model::TaskDefinition wanted, const model::TaskDefinition& stored) {
+// Completes a descriptor that names no strategy from the stored entry, so that only options which the descriptor sets
+// can conflict. A reuse policy conflicts only when both have one.
+model::TaskDefinition complete_from_stored(model::TaskDefinition wanted, const model::TaskDefinition& stored) {
   if (wanted.strategy) { return wanted; }
   wanted.strategy = stored.strategy;
   wanted.identity_keys = stored.identity_keys;
@@ -89,7 +89,7 @@ void CatalogueCache::set(std::shared_ptr<const model::Catalogue> catalogue) {
 
 CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare_now) {
   const bool declares = declares_identity(task.options);
-  // Most programs catalogue nothing: they pay two atomic loads and a look at the clock.
+  // Most programs catalogue nothing: their calls cost two atomic loads and one read of the clock.
   if (!declares && is_fresh()) {
     const std::int64_t version = empty_version_.load(std::memory_order_acquire);
     if (version != not_empty) {
@@ -107,7 +107,7 @@ CatalogueCache::Entry CatalogueCache::find(const TaskSpec& task, Declare declare
 }
 
 std::optional<CatalogueCache::Entry> CatalogueCache::find_known(const std::string& task) {
-  // A read that takes long holds up nobody who can do with the catalogue before.
+  // While one thread reads, the other callers get the catalogue that was read before.
   const bool is_being_read = is_reading_.load() && read_at_us_.load() != never_read;
   if (!is_fresh() && !is_being_read) { return std::nullopt; }
   std::shared_ptr<const model::Catalogue> known;
@@ -176,7 +176,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
   model::check_definition(wanted, "task '" + task.name + "'");
   const model::TaskDefinition* definition = catalogue_->find(task.name);
   if (definition == nullptr) {
-    // A descriptor without a strategy: its requests without a key have been always_unique so far.
+    // A descriptor without a strategy means always_unique for requests without a key.
     model::TaskDefinition made = wanted;
     if (!made.strategy) { made.strategy = IdentityStrategy::always_unique; }
     auto longer = std::make_shared<model::Catalogue>(*catalogue_);
@@ -195,7 +195,7 @@ CatalogueCache::Entry CatalogueCache::declare(const TaskSpec& task, Declare decl
     definition = catalogue_->find(task.name);
   }
   const std::string conflict =
-      model::conflict_of(*definition, as_far_as_declared(wanted, *definition), catalogue_->default_strategy);
+      model::conflict_of(*definition, complete_from_stored(wanted, *definition), catalogue_->default_strategy);
   if (!conflict.empty()) {
     throw ConflictingDeclaration(
         "task '" + task.name + "' is in the store's catalogue and declared otherwise by this program: " + conflict +

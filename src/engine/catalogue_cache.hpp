@@ -1,10 +1,11 @@
 // CatalogueCache: the store's catalogue of a namespace's tasks, at most one second old.
 //
-// Engine::catalogue() has the one cache of a namespace; every request of a process is made with it, whatever interface
-// it came by. Any thread may call it. While the store is away, or a read takes longer, the last catalogue read counts,
-// as the request itself will notice. A request carries the version of the catalogue it was made with, and the store
-// refuses it when the store's version is newer; with_current_catalogue() then makes it again. So a declaration that any
-// process has acknowledged counts for every later request, whatever this cache holds.
+// Engine::catalogue() has the one cache of a namespace; a process makes every request with this cache, whatever
+// interface the request came by. Any thread may call a CatalogueCache. While the store is away or a read takes longer,
+// the catalogue that was read last counts: the store checks the request's version anyway. A request carries the version
+// of its catalogue, and the store refuses the request when the store's version is newer; with_current_catalogue() then
+// makes the request again. So a declaration that any process has acknowledged counts for every later request, whatever
+// this cache holds.
 #pragma once
 
 #include <hapax/task.hpp>
@@ -40,13 +41,13 @@ class CatalogueCache {
   };
   // find() declares a descriptor that sets identity options, if the catalogue has no entry for the task. It throws
   // ConflictingDeclaration when the entry differs, InvalidArgument when the descriptor or the stored entry is invalid.
-  // Inside a caller's transaction nothing may be written beside it (not_now): an undeclared descriptor then counts as
-  // it is, and the next call outside declares it.
+  // not_now is for calls inside a caller's transaction, beside which nothing may be written: an undeclared descriptor
+  // then counts as it is, and the next call outside a transaction declares it.
   enum class Declare : std::uint8_t { yes, not_now };
   [[nodiscard]] Entry find(const TaskSpec& task, Declare declare = Declare::yes);
-  // find() for a thread that must not block, of a task by its name alone: makes no store call. Nothing when the catalogue
-  // has to be read: then the caller calls find() where it may block. While one thread reads, the others get the catalogue
-  // that was read before.
+  // As find() of a task's name, for a thread that must not block: makes no store call. Returns none when the catalogue
+  // has to be read; the caller then calls find() on a thread that may block. While one thread reads, the others get the
+  // catalogue that was read before.
   [[nodiscard]] std::optional<Entry> find_known(const std::string& task);
   // The whole catalogue, for callers that start tasks by name alone. Throws as find() does.
   [[nodiscard]] std::shared_ptr<const model::Catalogue> all();
@@ -67,17 +68,18 @@ class CatalogueCache {
   std::atomic<bool> is_reading_{false};
   static constexpr std::int64_t not_empty = -1;
   std::atomic<std::int64_t> empty_version_{not_empty};  // version of the catalogue read last, if it is empty
-  std::mutex mutex_;                                    // guards what follows; held while the store is read
+  std::mutex mutex_;                                    // guards the members below; held while the store is read
   std::shared_ptr<const model::Catalogue> catalogue_;
   std::vector<model::TaskEntry> tasks_;                    // catalogue_ was made from these
-  std::vector<model::Setting> settings_;                   // and from these
+  std::vector<model::Setting> settings_;                   // catalogue_ was made from these, too
   std::map<std::string, model::TaskDefinition> declared_;  // descriptors that agree with catalogue_
   std::mutex known_mutex_;                                 // guards known_; never held while the store is read
   std::shared_ptr<const model::Catalogue> known_;          // catalogue_
 };
 
-// Calls `admit`, which makes requests with the cache and admits them, again until none was made with an older catalogue
-// than the store's. A refused admission has changed nothing. Throws StoreBusy when the catalogue changes all the time.
+// Calls `admit`, which makes requests with the cache and admits them, and repeats both until no request has an older
+// catalogue than the store's. A refused admission has changed nothing. Throws StoreBusy when the catalogue changes all
+// the time.
 template <class Cache, class Admit>
 auto with_current_catalogue(Cache& cache, const Admit& admit) {
   for (int round = 1;; ++round) {
@@ -90,7 +92,7 @@ auto with_current_catalogue(Cache& cache, const Admit& admit) {
   }
 }
 
-// The part of a descriptor that belongs into the catalogue.
+// Returns the part of a descriptor that belongs into the catalogue.
 [[nodiscard]] model::TaskDefinition definition_of(const TaskOptions& options);
 
 }  // namespace hapax::engine

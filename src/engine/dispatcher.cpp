@@ -14,11 +14,12 @@ namespace hapax::engine {
 
 namespace {
 
-// How long such an execution keeps the worker to itself. A handler that ends its process mostly does so early.
+// How long an execution that was lost before keeps the worker to itself. A handler that ends its process mostly does so
+// early.
 constexpr Duration suspect_alone_max = std::chrono::seconds(60);
 // Runs that have waited this long behind slow handlers are released for other workers.
 constexpr Duration unstarted_max = std::chrono::seconds(1);
-constexpr Duration busy_look = std::chrono::milliseconds(5);
+constexpr Duration busy_interval = std::chrono::milliseconds(5);
 constexpr Duration calm_look = std::chrono::milliseconds(100);
 constexpr Duration flow_look = std::chrono::milliseconds(20);
 constexpr std::size_t finish_bytes = 16 << 20;
@@ -97,7 +98,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   std::vector<Settled> batch = next_batch();
   std::vector<model::Finish> finishes;
   finishes.reserve(batch.size());
-  // Outcomes are moved there and back, not copied: results may be large.
+  // Outcomes are moved into the batch and back, not copied: results may be large.
   for (Settled& settled : batch) {
     if (settled.finish) { finishes.push_back(std::move(*settled.finish)); }
   }
@@ -147,7 +148,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   const Duration took = engine_now() - asked_at;
   if (ticket) { claimed(std::move(reply.claim), *ticket, next, now, now + took); }
   if (!reply.woken.empty() && options_.on_woken) { options_.on_woken(reply.woken); }
-  // After the claims, so that the pool already works while waiters get their results.
+  // Waiters get their results after the claims, so that the pool already works meanwhile.
   std::vector<model::FinishVerdict> verdicts;
   verdicts.reserve(batch.size());
   std::size_t answer = 0;
@@ -161,13 +162,14 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
 Time Dispatcher::next_step(Time now) const {
   Time next = never;
   if (!draining_.load() && session_.is_open() && !suspect_) {
-    // Without room a claim is pointless. An outcome makes room and wakes the dispatcher.
+    // A claim without room would return nothing. The next outcome makes room and wakes the dispatcher.
     next = suspects_due_ ? suspects_since_ + suspects_patience : no_room_ ? never : claim_at_;
     const std::int64_t hint = hint_us_.load();
     if (hint != INT64_MAX) { next = std::min(next, Time(Duration(hint))); }
   }
   if (load_.queued > 0 || (load_.running > 0 && load_.runs_per_second > quick_rate * load_.threads)) {
-    next = std::min(next, now + busy_look);  // rebalance, and collect what quick handlers did before a slow one
+    // rebalance, and collect outcomes of quick handlers that ran before a slow one
+    next = std::min(next, now + busy_interval);
   } else if (load_.running > 0) {
     next = std::min(next, now + calm_look);
   }

@@ -1,8 +1,8 @@
 // Dispatcher: records outcomes and claims work, with one Store::exchange a turn.
 //
 // A step takes all outcomes that the pool has decided, sends them together with the next claim if the pool wants more,
-// and hands the claimed runs to the pool. A step never waits; it returns the time of the next one. Outcomes that the
-// store could not take are kept and sent again; stale outcomes are dropped. One thread calls step(); any thread may
+// and hands the claimed runs to the pool. A step never waits; step() returns the time of the next step. Outcomes that
+// the store could not take are kept and sent again; stale outcomes are dropped. One thread calls step(); any thread may
 // call hint().
 #pragma once
 
@@ -37,19 +37,19 @@ class Dispatcher {
     // Called with the queues in which outcomes made executions due.
     std::function<void(std::span<const model::QueueRef>)> on_woken;
     std::function<void(std::string_view)> on_trouble;
-    std::function<void()> on_doubt;  // the result of a claim is unknown: beat now
+    std::function<void()> on_doubt;  // the result of a claim is unknown: send a heartbeat now
   };
 
   Dispatcher(store::WorkStore& store, Session& session, RunPool& pool, Options options);
 
   [[nodiscard]] Time step(Time now);
 
-  // Says that a queue may have work at `due`. Returns true when the dispatcher must be woken for it.
+  // Notes that a queue may have work at `due`. Returns true when the dispatcher must be woken for it.
   bool hint(Time due);
   void set_tasks(std::vector<std::string> tasks);
   // After this the dispatcher claims nothing and releases the runs that no thread has started.
   void drain() { draining_.store(true); }
-  // True while an execution that was lost before runs alone on this worker, or waits to.
+  // True while an execution that was lost before runs alone on this worker, or waits to run alone.
   [[nodiscard]] bool exclusive() const { return exclusive_.load(); }
   [[nodiscard]] bool store_away() const { return away_.load(); }
   // True when no outcome waits to be recorded.
@@ -57,7 +57,7 @@ class Dispatcher {
   [[nodiscard]] WorkerStats stats() const;
 
  private:
-  // How long executions that were lost before wait for the worker to be empty; then they run beside others.
+  // How long an execution that was lost before waits for the worker to be empty; after that it runs beside others.
   static constexpr Duration suspects_patience = std::chrono::seconds(5);
 
   struct Plan {

@@ -18,7 +18,7 @@ constexpr Duration idle_wait_min = std::chrono::milliseconds(50);
 // With the sweeper's interval, this keeps a lost execution from waiting longer than 1 s after its lease.
 constexpr Duration idle_wait_max = std::chrono::milliseconds(400);
 // Claims that follow each other faster leave questions out: looking into a second, mostly empty queue costs extra.
-constexpr Duration questions_look = std::chrono::milliseconds(20);
+constexpr Duration questions_interval = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -26,7 +26,7 @@ int Dispatcher::wanted(const PoolLoad& load) const {
   const int target = prefetch_target({load.threads, load.runs_per_second, options_.prefetch});
   const int held = load.queued + load.running;
   const int room = std::min(target - held, limits::claim_batch);
-  // Small claims cost a round trip each: wait for room worth a quarter of the target, unless threads may run dry.
+  // Each claim costs a round trip: wait for room for a quarter of the target, unless threads may run out of work.
   const bool worth = room >= std::max(1, target / 4) || load.queued < load.threads;
   return room > 0 && worth ? room : 0;
 }
@@ -50,8 +50,8 @@ Dispatcher::Plan Dispatcher::plan(Time now) {
 }
 
 // A claim of both kinds may return any mix of them, so its limit is the smaller room of the two. With few threads for
-// tasks and room for a thousand workflows, workflows would be claimed by twos. So after such a claim was full, tasks
-// and workflows are claimed in turn, each up to its own room, until neither has more.
+// tasks and room for a thousand workflows, workflows would be claimed two at a time. So after a full claim of both
+// kinds, tasks and workflows are claimed in turn, each up to its own room, until neither has more.
 Dispatcher::Plan Dispatcher::plan_kinds(bool due, bool alone) {
   int tasks = wanted(load_);
   int workflows = 0;
@@ -80,7 +80,7 @@ Dispatcher::Plan Dispatcher::plan_kinds(bool due, bool alone) {
   return plan;
 }
 
-// The names to claim; empty: any task. A worker with workflows always names what it claims.
+// Returns the task and workflow names to claim; empty: any task. A worker with workflows always names what it claims.
 std::vector<std::string> Dispatcher::names(const Plan& plan) {
   std::vector<std::string> all;
   {
@@ -117,13 +117,13 @@ void Dispatcher::add_questions(model::ClaimRequest& request, Time now) {
   static const bool plain = base::takes_plain_path("engine-questions");
   questions_left_ = !plain && now < questions_at_;
   if (questions_left_) { return; }
-  questions_at_ = now + questions_look;
+  questions_at_ = now + questions_interval;
   request.queues.insert(request.queues.begin(), *options_.questions);
   std::ranges::move(options_.workflows->questions(), std::back_inserter(request.tasks));
 }
 
-// `received` is measured after the answer: a workflow's clock counts on from the claim's time and must not run ahead of
-// the store's.
+// `received` is measured after the answer: a workflow's clock counts from the claim's time and must not run ahead of
+// the store's clock.
 void Dispatcher::claimed(model::ClaimReply reply, const ClaimTicket& ticket, const Plan& plan, Time now,
                          Time received) {
   std::vector<RunPtr> runs;

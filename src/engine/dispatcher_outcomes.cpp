@@ -17,8 +17,8 @@ namespace {
 
 constexpr Duration held_up_wait = std::chrono::seconds(5);
 
-// How long until the execution is due again; none: it waits for an event. The store's time now is estimated as the
-// claim's time plus the time since.
+// Returns how long until the execution is due again; none: the execution waits for an event. The store's time now is
+// estimated as the claim's time plus the time since.
 std::optional<Duration> due_in(const Settled& settled, Time now) {
   const model::Finish& finish = *settled.finish;
   if (finish.kind != model::FinishKind::waiting) { return finish.delay; }
@@ -113,9 +113,9 @@ void Dispatcher::answered(std::span<const Settled> batch, std::span<const model:
   if (options_.on_answered) { options_.on_answered(batch, verdicts); }
 }
 
-// After the store refused a batch: sends each outcome alone. An outcome that is refused alone is replaced by a failure
-// that says why. An outcome whose row is locked by an open transaction (complete_in, not yet committed) is kept and
-// sent again later: that transaction decides.
+// Sends each outcome alone, after the store refused their batch. An outcome that is refused alone is replaced by a
+// failure that says why. An outcome whose row is locked by an open transaction (complete_in, not yet committed) is kept
+// and sent again later, because that transaction decides the outcome.
 void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Settled& settled = batch[i];

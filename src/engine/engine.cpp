@@ -106,7 +106,7 @@ std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std:
   try {
     replies = store_->advance(all);
   } catch (...) {
-    // Moved back, because each request may be sent again alone.
+    // The requests are moved back, because each may be sent again alone.
     auto next = all.begin();
     for (std::vector<model::Advance>& request : requests) {
       for (model::Advance& turn : request) { turn = std::move(*next++); }
@@ -153,9 +153,9 @@ Engine::~Engine() {
   waiters_->stop();
 }
 
-class Engine::Woken {
+class Engine::PendingWakeups {
  public:
-  explicit Woken(Engine& engine) : engine_(engine) {}
+  explicit PendingWakeups(Engine& engine) : engine_(engine) {}
 
   void add(const model::NewExecution& request, const model::Admission& admission) {
     if (!admission.created()) { return; }
@@ -176,7 +176,7 @@ class Engine::Woken {
 };
 
 void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions) {
-  Woken woken(*this);
+  PendingWakeups woken(*this);
   std::vector<Reservation> reservations;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     model::NewExecution& request = requests[i];
@@ -190,7 +190,7 @@ void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::
 
 std::vector<model::ActivityReply> Engine::change_activities(std::span<const model::ActivityChange> changes) {
   std::vector<model::ActivityReply> replies = store_->change_activities(changes);
-  Woken woken(*this);
+  PendingWakeups woken(*this);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const std::vector<model::Admission>& admissions = replies[i].admissions;
     for (std::size_t run = 0; run < admissions.size(); ++run) { woken.add(changes[i].admit[run], admissions[run]); }
@@ -205,7 +205,7 @@ model::Admission Engine::admit(model::NewExecution request) {
   try {
     return admissions_->submit(std::move(request));
   } catch (...) {
-    if (reservation) { forget(*reservation); }
+    if (reservation) { end_reservation(*reservation); }
     throw;
   }
 }
@@ -219,12 +219,12 @@ void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
   }
   admissions_->submit_async(std::move(request), [this, reservation, callback = std::move(callback)](
                                                     model::Admission admission, const std::exception_ptr& error) {
-    if (error) { forget(*reservation); }
+    if (error) { end_reservation(*reservation); }
     callback(std::move(admission), error);
   });
 }
 
-void Engine::forget(const model::BornRunning& place) {
+void Engine::end_reservation(const model::BornRunning& place) {
   const Reservation reservation{.place = place};
   wakeups_->reserved(std::span<const Reservation>(&reservation, 1));
 }
@@ -326,7 +326,7 @@ void Engine::wake_background(const std::string& name) {
   if (found != background_.end() && found->second) { found->second->wake(); }
 }
 
-void Engine::nudge() {
+void Engine::wake_all() {
   {
     const std::lock_guard lock(background_mutex_);
     for (const auto& [name, thread] : background_) {

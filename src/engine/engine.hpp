@@ -1,5 +1,5 @@
-// Engine: a store and what one process shares around it: group commit for admissions, wakeups of local workers, waiting
-// for outcomes, and the sweeper.
+// Engine: a store and the parts that one process shares around the store: group commit for admissions, wakeups of local
+// workers, waiting for outcomes, and the sweeper.
 //
 // One Engine per process and store. Any thread may call it. Background threads start when first needed and end with the
 // Engine.
@@ -40,13 +40,13 @@ class Engine {
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] const store::Capabilities& capabilities() const { return capabilities_; }
   [[nodiscard]] base::Random& random() { return random_; }
-  // The one cache of a namespace's catalogue in this process. The engine must outlive it.
+  // Returns the one cache of a namespace's catalogue in this process. The engine must outlive the cache.
   [[nodiscard]] std::shared_ptr<CatalogueCache> catalogue(const std::string& namespace_name);
 
   // Admits a checked request (engine/build_request.hpp) together with other waiting requests, and wakes workers. An idle
   // local worker may get the execution at once (born running). Returns after commit.
   [[nodiscard]] model::Admission admit(model::NewExecution request);
-  // As admit(), but the result comes on another thread: (admission, nullptr) or ({}, error).
+  // As admit(), but a callback gets the result on another thread: (admission, nullptr) or ({}, error).
   using AdmitCallback = std::function<void(model::Admission, std::exception_ptr)>;
   void admit_async(model::NewExecution request, AdmitCallback callback);
   // While the burst lives, requests of admit_async wait for each other, for a moment, and share a call.
@@ -61,13 +61,14 @@ class Engine {
   [[nodiscard]] std::vector<std::vector<model::Admission>> admit_bulk(const BulkSource& next);
   // Calls Store::change_activities, and wakes workers for the runs that it admitted.
   [[nodiscard]] std::vector<model::ActivityReply> change_activities(std::span<const model::ActivityChange> changes);
-  // For admissions made elsewhere, e.g. in a caller's transaction after its commit.
+  // Wakes workers for executions that were not admitted by admit(), such as those of a caller's transaction after its
+  // commit.
   void wake_workers(std::span<const model::QueueRef> queues);
 
-  // Appends a journal entry, in one store call with other waiting entries.
+  // Appends a journal entry; waiting entries of other callers share the store call.
   [[nodiscard]] model::FinishVerdict journal(model::JournalEntry entry);
 
-  // Appends journal entries of several workflow runs, in one store call with other waiting ones.
+  // Appends journal entries of several workflow runs; waiting entries of other callers share the store call.
   [[nodiscard]] std::vector<model::AdvanceReply> advance(std::vector<model::Advance> turns);
 
   // ---- Waiting ---------------------------------------------------------------------------------------------------
@@ -83,30 +84,32 @@ class Engine {
   // Runs a step of another module on a thread of its own for as long as the engine lives, one thread per name. `make`
   // is called only when the name has no thread yet.
   void start_background(const std::string& name, const std::function<StepThread::Step()>& make);
-  // Ends the sweeper and these threads. Needed when objects that they use or call are destroyed before the engine.
+  // Ends the sweeper and the background threads. Call this before objects that these threads use are destroyed, if the
+  // engine outlives the objects.
   void stop_background();
-  // Makes that name's next step run now.
+  // Makes the next step of the thread `name` run now.
   void wake_background(const std::string& name);
-  // Counts the changes that this process has made to activity definitions, so that its caches of them can tell that
+  // Counts the changes that this process has made to activity definitions, so that its caches of definitions know when
   // they are stale.
   void activities_changed() { activity_changes_.fetch_add(1); }
   [[nodiscard]] std::uint64_t activity_changes() const { return activity_changes_.load(); }
-  // Wakes background steps, workers and waiters now, as what they wait for may have changed: virtual time moved, or an
-  // operator changed something.
-  void nudge();
+  // Wakes background steps, workers and waiters now, after virtual time moved or an operator changed something that
+  // they may wait for.
+  void wake_all();
 
  private:
-  // Other processes are notified of executions that become ready within this time; they find later ones by polling.
+  // Other processes are notified of executions that become ready within this time; polling finds executions that become
+  // ready later.
   static constexpr Duration announce_within = std::chrono::seconds(2);
 
   [[nodiscard]] std::vector<std::vector<model::AdvanceReply>> flush_turns(
       std::span<std::vector<model::Advance>> requests);
   void reserve(model::NewExecution& request);
   // Ends a reservation whose request has failed.
-  void forget(const model::BornRunning& place);
+  void end_reservation(const model::BornRunning& place);
   void admitted(std::span<model::NewExecution> requests, std::span<model::Admission> admissions);
   // Wakes workers for new executions that no worker has claimed yet.
-  class Woken;
+  class PendingWakeups;
   [[nodiscard]] Duration cleanup_interval();
 
   std::shared_ptr<store::Store> store_;
@@ -122,7 +125,7 @@ class Engine {
   std::unique_ptr<BackgroundSweeper> sweeper_;
   std::atomic<std::uint64_t> activity_changes_{0};
   std::mutex catalogues_mutex_;
-  std::map<std::string, std::weak_ptr<CatalogueCache>> catalogues_;  // guarded by catalogues_mutex_; those in use
+  std::map<std::string, std::weak_ptr<CatalogueCache>> catalogues_;  // the caches in use; guarded by catalogues_mutex_
   std::map<std::string, std::unique_ptr<StepThread>> background_;    // guarded by background_mutex_
 };
 

@@ -33,7 +33,8 @@ void watch_until(Waiters& waiters, const Uuid& id, Waiters::Callback callback, b
 
 }  // namespace
 
-std::optional<model::Outcome> wait_through(Waiters& waiters, Uuid id, std::optional<Duration> at_most, bool local) {
+std::optional<model::Outcome> wait_for_last_run(Waiters& waiters, Uuid id, std::optional<Duration> at_most,
+                                                bool local) {
   const Time until = end_of(at_most);
   while (true) {
     std::optional<model::Outcome> outcome = waiters.wait(id, left_until(until), local);
@@ -45,8 +46,8 @@ std::optional<model::Outcome> wait_through(Waiters& waiters, Uuid id, std::optio
   }
 }
 
-void watch_through(Waiters& waiters, const Uuid& id, Waiters::Callback callback, bool local,
-                   std::optional<Duration> at_most) {
+void watch_last_run(Waiters& waiters, const Uuid& id, Waiters::Callback callback, bool local,
+                    std::optional<Duration> at_most) {
   watch_until(waiters, id, std::move(callback), local, end_of(at_most));
 }
 

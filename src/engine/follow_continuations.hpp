@@ -1,5 +1,5 @@
-// Waits for the last run of a workflow that continues as new: a caller that waits for an execution waits for its
-// successors too.
+// Waits for the last run of a workflow that continues as new: a caller that waits for a run waits for the runs that
+// continue it, too.
 #pragma once
 
 #include "engine/step_thread.hpp"
@@ -7,12 +7,12 @@
 
 namespace hapax::engine {
 
-// As Waiters::wait().
-[[nodiscard]] std::optional<model::Outcome> wait_through(Waiters& waiters, Uuid id, std::optional<Duration> at_most,
-                                                         bool local);
+// As Waiters::wait(), for the last run.
+[[nodiscard]] std::optional<model::Outcome> wait_for_last_run(Waiters& waiters, Uuid id,
+                                                              std::optional<Duration> at_most, bool local);
 
-// As Waiters::watch(). The callback must keep the owner of `waiters` alive.
-void watch_through(Waiters& waiters, const Uuid& id, Waiters::Callback callback, bool local,
-                   std::optional<Duration> at_most = std::nullopt);
+// As Waiters::watch(), for the last run. The callback must keep the owner of `waiters` alive.
+void watch_last_run(Waiters& waiters, const Uuid& id, Waiters::Callback callback, bool local,
+                    std::optional<Duration> at_most = std::nullopt);
 
 }  // namespace hapax::engine

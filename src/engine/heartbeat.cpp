@@ -28,7 +28,7 @@ Time Heartbeat::step(Time now) {
     beat_at_ = now + options_.interval;
     glance_at_ = now + glance_interval;
   }
-  const bool doubt = hurry_.exchange(false);
+  const bool doubt = beat_requested_.exchange(false);
   if (!session_.is_open()) {
     if (now >= beat_at_ || doubt) { reopen(now); }
     return beat_at_;
@@ -36,7 +36,7 @@ Time Heartbeat::step(Time now) {
   if (doubt || now >= beat_at_ || (now >= progress_at_ && session_.has_progress())) {
     beat(now);
   } else if (now >= glance_at_) {
-    glance(now);
+    look_for_cancellations(now);
   }
   return std::min(beat_at_, glance_at_);
 }
@@ -54,12 +54,12 @@ void Heartbeat::beat(Time now) {
   } catch (const std::exception& error) {
     session_.put_back(sent.counts);
     options_.on_trouble(error.what());
-    // Retries often enough to succeed well within the lease.
+    // A failed beat is repeated often enough to succeed within the lease.
     beat_at_ = now + std::min({backoff_.next(), options_.interval / 4, Duration(std::chrono::seconds(1))});
   }
 }
 
-void Heartbeat::farewell() {
+void Heartbeat::send_last_counts() {
   if (!session_.is_open()) { return; }
   const model::Beat last = session_.beat(options_.description.lease);
   if (!last.counts.empty()) { (void)store_.beat(last); }
@@ -76,7 +76,8 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
   for (const Uuid& id : reply.lost) {
     const RunPtr run = session_.find(id);
     const auto held = std::ranges::find(sent.held, id, &model::Held::id);
-    // The same id under another fence is a later claim. A run whose outcome is on its way gets that outcome's verdict.
+    // The same execution under another fence is a later claim. A run whose outcome is on its way gets that outcome's
+    // verdict.
     if (run && held != sent.held.end() && held->fence == run->claim().fence && run->settle()) {
       run->request_stop(StopReason::lease_lost);
       gone.push_back(run);
@@ -97,13 +98,13 @@ void Heartbeat::cancel(const std::vector<Uuid>& ids) {
   }
 }
 
-void Heartbeat::glance(Time now) {
+void Heartbeat::look_for_cancellations(Time now) {
   glance_at_ = now + glance_interval;
   if (session_.held() == 0) { return; }
   try {
     cancel(store_.cancel_requests(session_.id()));
   } catch (const std::exception&) {
-    // The beat reports trouble with the store; a failed look is repeated in a second.
+    // The beat reports trouble with the store; the next look for cancellations follows in a second.
     return;
   }
 }

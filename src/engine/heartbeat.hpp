@@ -1,4 +1,4 @@
-// Heartbeat: renews the lease of a worker's session, and learns what happened to the session.
+// Heartbeat: renews the lease of a worker's session, and notices when the session is lost.
 //
 // A step beats when the interval (a third of the lease) is over, and sooner when there is progress to report or the
 // session's state is in doubt. It looks for cancellations about once a second while the worker holds runs, and opens a
@@ -37,15 +37,15 @@ class Heartbeat {
 
   // Sends the counts of outcomes since the last beat, if there are any; throws what the store throws. Call it after the
   // last step.
-  void farewell();
+  void send_last_counts();
 
-  // Makes the next step beat, whatever its time. Any thread may call this.
-  void hurry() { hurry_.store(true); }
+  // Makes the next step send a beat, even if the interval is not over. Any thread may call this.
+  void request_beat() { beat_requested_.store(true); }
   [[nodiscard]] std::int64_t sessions_lost() const { return sessions_lost_.load(); }
 
  private:
   void beat(Time now);
-  void glance(Time now);
+  void look_for_cancellations(Time now);
   void apply(const model::BeatReply& reply, const model::Beat& sent, Time now);
   void cancel(const std::vector<Uuid>& ids);
   void lost(const Uuid& id);
@@ -58,7 +58,7 @@ class Heartbeat {
   Time beat_at_{};
   Time glance_at_{};
   Time progress_at_{};
-  std::atomic<bool> hurry_{false};
+  std::atomic<bool> beat_requested_{false};
   std::atomic<std::int64_t> sessions_lost_{0};
 };
 

@@ -100,7 +100,7 @@ std::optional<model::Finish> to_finish(const Run& run, Ending ending, const Atte
   if (run.stop_reason() == StopReason::cancel_requested) {
     model::Finish finish = finish_of(run, model::FinishKind::cancelled, attempted);
     finish.error = std::move(ending.failure.error);
-    // The recorded message will be the canceller's reason, so the handler's message is kept as the detail.
+    // The store records the reason of the cancellation as the message, so the handler's message is kept as the detail.
     if (finish.error->detail.empty()) { finish.error->detail = finish.error->message; }
     return finish;
   }

@@ -13,12 +13,12 @@ namespace hapax::engine {
 namespace {
 
 constexpr std::size_t chunk_max = 64;
-// A chunk holds at most this much running time, so that a thread is soon done with what it took.
+// A chunk holds at most this much running time, so that a thread soon finishes the chunk.
 constexpr double chunk_seconds = 0.001;
 // Waking another thread pays off only for more work than this.
 constexpr double wake_seconds = 0.00005;
 constexpr Duration slow_handler = std::chrono::milliseconds(5);
-// Outcomes of handlers quicker than this are announced together, at the end of the chunk.
+// Outcomes of quicker handlers are announced together, at the end of the chunk.
 constexpr Duration tell_at_once = std::chrono::microseconds(100);
 constexpr int stuck_per_thread = 4;
 
@@ -95,7 +95,7 @@ void ThreadPool::loop(const HandlerThreadPtr& thread) {
     thread->todo.clear();
     if (thread->surplus) {
       --stuck_;
-      // A replaced thread leaves the list; its outcomes go with the pushed ones.
+      // A replaced thread leaves the list; its outcomes move to pushed_.
       for (Settled& settled : thread->done) { pushed_.push_back(std::move(settled)); }
       thread->done.clear();
       if (thread->handle.joinable()) { thread->handle.detach(); }
@@ -154,7 +154,7 @@ RunPtr ThreadPool::next(HandlerThread& thread) {
   return run;
 }
 
-// Holding mutex_, when the queue is empty: takes the newest run that waits behind another thread's handler.
+// Takes the newest run that waits behind another thread's handler, when the queue is empty. The caller holds mutex_.
 RunPtr ThreadPool::steal(const HandlerThread& thief) {
   for (const HandlerThreadPtr& thread : threads_) {
     if (thread.get() == &thief) { continue; }
@@ -262,7 +262,7 @@ PoolLoad ThreadPool::load() {
     average_.store(average, std::memory_order_relaxed);
   }
   if (average > 0) {
-    // A thread in a long handler counts with that handler's pace, not with the average.
+    // A thread in a long handler counts with the time of that handler, not with the average.
     const auto free = static_cast<double>(std::max(0, options_.threads - static_cast<int>(elapsed.size())));
     load.runs_per_second = free / average;
     for (const double seconds : elapsed) { load.runs_per_second += 1.0 / std::max(average, seconds); }

@@ -53,9 +53,10 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   ~ThreadPool() override;
   // Call this before start().
   void set_callbacks(std::function<void(const RunPtr&)> on_start, std::function<void()> on_settled);
-  // Separate from construction, as the threads share ownership of the pool.
+  // Starts the threads. The constructor cannot, as the threads share ownership of the pool.
   void start();
-  // Waits for the threads until `until`. Threads that are still in a handler then are detached and end with it.
+  // Waits for the threads until `until`. A thread that is still in a handler then is detached and ends when the handler
+  // returns.
   void stop(Time until);
   // Makes stop() not wait for threads that count as stuck.
   void leave_stuck() { leave_stuck_.store(true, std::memory_order_relaxed); }
@@ -68,26 +69,26 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
   [[nodiscard]] PoolLoad load() override;
   void rebalance(Time now) override;
 
-  // The load, without resetting what load() measures.
+  // Returns the load without resetting the measurements of load().
   [[nodiscard]] PoolLoad glance();
   // The number of threads that have nothing to run.
   [[nodiscard]] int idle() const { return idle_.load(std::memory_order_relaxed); }
-  // Adds an outcome that another thread than the handler's decided (the watchdog, a shutdown).
+  // Adds an outcome that the watchdog or a shutdown decided, not the handler's thread.
   void push(Settled settled);
   // Marks the thread of `run` as stuck and starts another in its place, while fewer than four per pool thread are
   // stuck. Returns false when the run is over, too many are stuck, or the pool is stopping.
   bool replace(const Run& run);
 
  private:
-  // A thread, the runs it has taken and their outcomes.
+  // A thread with the runs it has taken and their outcomes.
   struct HandlerThread {
-    std::mutex mutex;  // guards what follows
+    std::mutex mutex;  // guards the members below
     std::deque<RunPtr> todo;
     std::vector<Settled> done;
     RunPtr current;
     double busy_seconds = 0;  // since the last load()
     std::int64_t runs = 0;
-    bool surplus = false;  // was replaced: ends after its handler
+    bool surplus = false;  // the thread was replaced and ends after its handler
     bool ended = false;
     std::thread handle;  // guarded by the pool's mutex
   };
@@ -101,7 +102,7 @@ class ThreadPool final : public RunPool, public std::enable_shared_from_this<Thr
 
   Options options_;
   std::mutex mutex_;
-  std::condition_variable work_;   // something to run, or stopping
+  std::condition_variable work_;   // a run was queued, or the pool stops
   std::condition_variable ended_;  // a thread ended
   std::deque<RunPtr> queue_;
   std::vector<HandlerThreadPtr> threads_;

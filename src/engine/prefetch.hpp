@@ -16,7 +16,7 @@ struct PrefetchFacts {
   int fixed = 0;               // the user's setting; 0: none
 };
 
-// One execution for each thread plus what the pool runs within the horizon, at most prefetch_cap. That keeps the
+// One execution for each thread plus what the pool runs within the horizon, at most prefetch_cap. This number keeps the
 // threads busy during a round trip, leaves work for other workers, and lets a shutdown release little.
 [[nodiscard]] inline int prefetch_target(const PrefetchFacts& facts) {
   if (facts.fixed > 0) { return facts.fixed; }

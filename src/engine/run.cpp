@@ -93,7 +93,7 @@ void Run::request_stop(StopReason reason) {
     const std::lock_guard lock(mutex_);
     source = stop_source_;
   }
-  // Outside the lock, as a stop callback may call any member of this Run.
+  // The stop is requested outside the lock, because a stop callback may call any member of this Run.
   if (source) { source->request_stop(); }
 }
 

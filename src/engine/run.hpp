@@ -18,10 +18,10 @@ namespace hapax::engine {
 // Why a handler should stop: its result does not count any more, or a cancellation was requested.
 enum class StopReason : std::uint8_t {
   none,
-  cancel_requested,  // the execution was cancelled; the handler's result still counts
-  timed_out,         // the attempt's timeout or the execution's deadline; already recorded
+  cancel_requested,  // a cancellation was requested; the handler's result still counts
+  timed_out,         // the attempt's timeout or the execution's deadline passed; the outcome is recorded already
   lease_lost,        // the session is gone; another worker may have the execution
-  shutdown,          // the grace period is over; already released
+  shutdown,          // the grace period is over; the run is released already
 };
 
 // The result of a handler's attempt. The worker turns it into a fenced outcome.
@@ -62,25 +62,25 @@ class Run {
   [[nodiscard]] bool should_stop() const { return stop_reason() != StopReason::none; }
   [[nodiscard]] std::stop_token stop_token();
 
-  // The worker is stopping: it finishes what it has and claims nothing. should_stop() follows when the grace period is
-  // over.
+  // True while the worker stops: running handlers may finish, nothing is claimed. should_stop() follows when the grace
+  // period is over.
   [[nodiscard]] bool draining() const { return draining_.load(std::memory_order_relaxed); }
 
-  // Keeps the latest progress only; the next beat sends it.
+  // Keeps the latest progress only, which the next beat sends.
   void progress(double fraction, std::string_view message);
 
   // ---- The worker's side -----------------------------------------------------------------------------------------
   enum class State : std::uint8_t {
     queued,    // claimed, not started
     running,   // a handler runs it
-    settling,  // its outcome is decided and on its way to the store; later events are dropped
+    settling,  // the outcome is decided and on its way to the store; later events are dropped
   };
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
   // start() and settle() each succeed for exactly one caller.
   [[nodiscard]] bool start(Time at);
   [[nodiscard]] bool settle();
 
-  // The first reason stays, except that any other replaces cancel_requested.
+  // Asks the handler to stop. The first reason stays, except that any other reason replaces cancel_requested.
   void request_stop(StopReason reason);
   void set_draining() { draining_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] std::optional<model::Progress> take_progress();
@@ -100,7 +100,7 @@ class Run {
   std::atomic<bool> draining_{false};
   std::atomic<bool> progress_dirty_{false};
   std::atomic<std::int64_t> started_us_{0};
-  std::mutex mutex_;                             // guards what follows
+  std::mutex mutex_;                             // guards the members below
   std::optional<std::stop_source> stop_source_;  // made when first asked for
   double fraction_ = 0;
   std::string message_;

@@ -1,7 +1,7 @@
 // SerialExecutor: one thread that runs posted functions in order.
 //
-// For callers' callbacks, which must not run on a thread that other callers wait for. The first post() starts the
-// thread. The destructor returns when everything posted has run.
+// Callers' callbacks run on it, because they must not run on a thread for which other callers wait. The first post()
+// starts the thread. The destructor returns when everything posted has run.
 #pragma once
 
 #include "engine/step_thread.hpp"

@@ -1,5 +1,5 @@
-// Session: a worker's own view of its session in the store: which claims are under way, which runs it holds, and what
-// the next beat says.
+// Session: a worker's own view of its session in the store: which claims are under way, which runs it holds, and the
+// content of the next beat.
 //
 // The store has the truth. The dispatcher, the heartbeat and threads that enqueue for a local worker share a Session;
 // any thread may call it.
@@ -32,10 +32,11 @@ class Session {
 
   // Returns none while no session is open.
   [[nodiscard]] std::optional<ClaimTicket> begin_claim();
-  // The claim was answered: the session holds its runs from now on. Returns false when the session was lost meanwhile;
-  // then the runs are not this worker's.
+  // Adds the runs of an answered claim to the session. Returns false when the session was lost meanwhile; the runs then
+  // belong to no session of this worker.
   [[nodiscard]] bool settle(const ClaimTicket& ticket, std::span<const RunPtr> runs);
-  // The claim failed or its answer never came: after the next beat the store releases what the claim may have taken.
+  // Ends a claim that failed or whose answer never came: after the next beat the store releases the executions that the
+  // claim may have taken.
   void abandon(const ClaimTicket& ticket) { (void)settle(ticket, {}); }
 
   void remove(std::span<const RunPtr> runs);
@@ -46,13 +47,13 @@ class Session {
   [[nodiscard]] RunPtr find(const Uuid& id) const;
   [[nodiscard]] bool has_progress() const;
 
-  // The content of a beat sent now. Takes progress and counts out of the session; put_back() returns the counts of a
-  // beat that failed.
+  // Returns the content of a beat sent now. beat() takes progress and counts out of the session; put_back() returns the
+  // counts of a beat that failed.
   [[nodiscard]] model::Beat beat(Duration lease);
   void put_back(const std::vector<model::QueueCount>& counts);
 
-  // Marks the session as lost: it holds nothing any more. Returns the runs it held, each asked to stop; none when `id`
-  // is not the open session.
+  // Marks the session as lost, so that it holds no runs. Returns the runs that it held, each asked to stop; none when
+  // `id` is not the open session.
   [[nodiscard]] std::vector<RunPtr> lose(const Uuid& id);
 
  private:

@@ -41,7 +41,8 @@ void StepThread::stop() {
 void StepThread::loop() {
   mark_engine_thread();
   while (true) {
-    // Cleared before the step reads its inputs: a change after this is either seen by the step or sets the flag again.
+    // Cleared before the step reads its inputs: the step either sees a later change, or that change sets the flag
+    // again.
     woken_.store(false, std::memory_order_seq_cst);
     const Time next = step_(engine_now());
     std::unique_lock lock(mutex_);

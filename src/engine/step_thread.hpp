@@ -18,7 +18,7 @@ namespace hapax::engine {
 
 // No next step unless woken.
 inline constexpr Time never = Time::max();
-// The longest wait of any caller; a longer one would overflow the clock.
+// The longest wait of any caller; a longer wait would overflow the clock.
 inline constexpr Duration longest_wait = std::chrono::hours(24 * 365);
 
 // mark_engine_thread() marks the calling thread as the engine's own. Such a thread must not destroy the engine, as it

@@ -9,7 +9,7 @@ namespace hapax::engine {
 
 namespace {
 
-constexpr Duration told_again_after = std::chrono::minutes(1);
+constexpr Duration repeat_after = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -29,11 +29,11 @@ void SweepWatch::swept(const model::SweepReport& report, Time now) {
     if (report.bad == 0) { bad_ = {}; }
   }
   if (report.bad == 0) { return; }
-  tell(bad_,
-       "the sweep leaves " + std::to_string(report.bad) +
-           (report.bad == 1 ? " row that it cannot read or change" : " rows that it cannot read or change") +
-           "; the first error: " + report.first_error,
-       now);
+  report_trouble(bad_,
+                 "the sweep leaves " + std::to_string(report.bad) +
+                     (report.bad == 1 ? " row that it cannot read or change" : " rows that it cannot read or change") +
+                     "; the first error: " + report.first_error,
+                 now);
 }
 
 void SweepWatch::failed(std::string_view error, Time now) {
@@ -41,10 +41,10 @@ void SweepWatch::failed(std::string_view error, Time now) {
     const std::lock_guard lock(mutex_);
     ++failures_;
   }
-  tell(failure_,
-       "the sweep failed, so executions of lost workers, deadlines and retention wait: " +
-           base::keep_head(base::escape_invalid(error), limits::sweep_error_bytes),
-       now);
+  report_trouble(failure_,
+                 "the sweep failed, so executions of lost workers, deadlines and retention wait: " +
+                     base::keep_head(base::escape_invalid(error), limits::sweep_error_bytes),
+                 now);
 }
 
 int SweepWatch::failures() const {
@@ -52,12 +52,12 @@ int SweepWatch::failures() const {
   return failures_;
 }
 
-void SweepWatch::tell(Told& told, std::string text, Time now) {
+void SweepWatch::report_trouble(Reported& reported, std::string text, Time now) {
   std::vector<std::shared_ptr<TroubleListener>> listeners;
   {
     const std::lock_guard lock(mutex_);
-    if (told.text == text && now - told.at < told_again_after) { return; }
-    told = {.text = text, .at = now};
+    if (reported.text == text && now - reported.at < repeat_after) { return; }
+    reported = {.text = text, .at = now};
     for (const auto& listener : listeners_) {
       if (auto one = listener.lock()) { listeners.push_back(std::move(one)); }
     }

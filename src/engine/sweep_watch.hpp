@@ -21,7 +21,7 @@ class SweepWatch {
   // Reports to `listener` from now on, for as long as its owner keeps it.
   void add(const std::shared_ptr<TroubleListener>& listener);
 
-  // A sweep of which a part failed calls both, because its other parts count.
+  // A sweep that failed in part calls both functions, because its other parts count.
   void swept(const model::SweepReport& report, Time now);
   void failed(std::string_view error, Time now);
 
@@ -29,18 +29,18 @@ class SweepWatch {
   [[nodiscard]] int failures() const;
 
  private:
-  // A trouble, and when it was reported last.
-  struct Told {
+  // A trouble, and when it was last reported.
+  struct Reported {
     std::string text;
     Time at{};
   };
-  void tell(Told& told, std::string text, Time now);
+  void report_trouble(Reported& reported, std::string text, Time now);
 
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<TroubleListener>> listeners_;
   int failures_ = 0;
-  Told failure_;
-  Told bad_;
+  Reported failure_;
+  Reported bad_;
 };
 
 }  // namespace hapax::engine

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration behind_after = std::chrono::minutes(10);
 constexpr Duration breath_min = std::chrono::milliseconds(5);
 constexpr Duration read_interval_every = std::chrono::seconds(2);
-// A sweep ends deadlines in their order, so many others may come first.
+// A sweep ends overdue executions in the order of their deadlines, so many others may come first.
 constexpr int overdue_sweeps_at_most = 100;
 
 bool is_overdue(store::Store& store, const Uuid& id) {
@@ -34,7 +34,7 @@ Duration Sweeper::jittered(Duration interval) {
 
 // How long to pause after a clean-up pass, as a multiple of the pass's own time. A clean-up that does not finish pauses
 // less, as expired rows must not pile up.
-int Sweeper::breath_factor(Time now) {
+int Sweeper::pause_factor(Time now) {
   if (cleaning_since_ == Time{}) { cleaning_since_ = now; }
   const Duration since = now - cleaning_since_;
   return since < behind_after ? 15 : since < 3 * behind_after ? 5 : 1;
@@ -55,7 +55,8 @@ void Sweeper::read_interval(Time now) {
 Time Sweeper::step(Time now) {
   read_interval(now);
   if (retention_at_ == Time{}) {
-    // Soon after the start, as a process may live for less than an hour; not at once, as many may start together.
+    // The first clean-up follows soon after the start, as a process may live for less than an hour, but not at once, as
+    // many processes may start together.
     retention_at_ = now + jittered(options_.retention_interval / 60);
   }
   const bool retention = now >= retention_at_;
@@ -69,7 +70,7 @@ Time Sweeper::step(Time now) {
       // A long clean-up takes a small share of the store's time, so that claims and admissions go first. Executions of
       // lost workers do not wait.
       const bool cleans_only = report.requeued + report.dead + report.timed_out == 0;
-      const Duration breath = cleans_only ? (engine_now() - began) * breath_factor(now) : Duration::zero();
+      const Duration breath = cleans_only ? (engine_now() - began) * pause_factor(now) : Duration::zero();
       return now + std::max(breath_min, std::min(breath, options_.interval));
     }
     cleaning_since_ = Time{};

@@ -1,7 +1,7 @@
 // Sweeper: requeues executions of lost sessions, ends executions whose deadline has passed, and deletes expired rows.
 //
-// Every process with a worker runs one; the store keeps them from disturbing each other. Bounded: a pass changes at
-// most limits::sweep_batch rows of a kind, and reports when there is more. One thread calls step().
+// Every process with a worker runs one; the store keeps them from disturbing each other. A pass changes at most
+// limits::sweep_batch rows of a kind, and reports whether more are left. One thread calls step().
 #pragma once
 
 #include "base/random.hpp"
@@ -18,8 +18,8 @@ class Sweeper {
   struct Options {
     Duration interval = std::chrono::milliseconds(500);
     Duration retention_interval = std::chrono::hours(1);
-    // Asked about every two seconds for the current interval, if set, as the store's setting may change. If it throws,
-    // the interval stays.
+    // If set, returns the current interval, which may change in the store. The sweeper calls the function about every
+    // two seconds; after an exception the interval stays.
     std::function<Duration()> current_retention_interval;
     std::function<void(const model::SweepReport&)> on_swept;
     std::function<void(std::string_view error)> on_failed;
@@ -31,7 +31,7 @@ class Sweeper {
  private:
   // Varies the interval by up to a fifth, so that many processes do not sweep at the same time.
   [[nodiscard]] Duration jittered(Duration interval);
-  [[nodiscard]] int breath_factor(Time now);
+  [[nodiscard]] int pause_factor(Time now);
   void read_interval(Time now);
   [[nodiscard]] Time failed(std::string_view error, Time now);  // returns when to try again
 
@@ -44,8 +44,8 @@ class Sweeper {
   Time cleaning_since_{};
 };
 
-// Deadlines without a sweeper: a reader of an execution ends it first, if its deadline has passed. If this execution is
-// overdue, sweeps the store, in bounded steps, until it has ended, and returns true. Throws what the store throws.
+// If the execution's deadline has passed, sweeps the store, in bounded steps, until the execution has ended, and
+// returns true. Readers call this so that deadlines hold without a sweeper. Throws what the store throws.
 bool end_if_overdue(store::Store& store, const Uuid& id);
 
 }  // namespace hapax::engine

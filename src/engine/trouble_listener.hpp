@@ -9,8 +9,9 @@
 
 namespace hapax::engine {
 
-// The ticker and the sweeper belong to the process and outlive a worker, whose function they must not call after its
-// end. Any thread may call this; after forget() has returned, no other thread is inside the function.
+// The ticker and the sweeper belong to the process and outlive a worker, and must not call the worker's function after
+// the worker has ended. Any thread may call a TroubleListener; after forget() has returned, no other thread is inside
+// the function.
 class TroubleListener {
  public:
   explicit TroubleListener(std::function<void(std::string_view)> listener)

@@ -32,7 +32,7 @@ bool is_fresh(const Uuid& id) {
 
 std::exception_ptr expired(const Uuid& id) {
   return std::make_exception_ptr(
-      ResultExpired("execution " + id.to_string() + " is not in the store any more, so its result cannot be told"));
+      ResultExpired("execution " + id.to_string() + " is not in the store any more, so its result is lost"));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
   const Time until = at_most ? engine_now() + std::min(*at_most, longest_wait) : never;
   if (!local || !is_fresh(id)) {
     const bool looks_once = at_most && *at_most <= Duration::zero();
-    // The first look runs on this thread: most late waits end here.
+    // The first read of the store runs on this thread, because most late waits end with it.
     try {
       auto outcomes = store_.outcomes(std::span<const Uuid>(&id, 1));
       if (outcomes.front() && outcomes.front()->overdue && end_if_overdue(store_, id)) {
@@ -122,7 +122,7 @@ std::optional<model::Outcome> Waiters::wait(const Uuid& id, std::optional<Durati
       if (is_terminal(outcomes.front()->status)) { return outcomes.front(); }
       if (looks_once) { return std::nullopt; }
     } catch (const StoreUnavailable&) {
-      if (looks_once) { throw; }  // other waits go on, as in step(): the store may come back
+      if (looks_once) { throw; }  // other waits go on, as in step(), because the store may come back
     }
   }
   auto box = std::make_shared<Box>();
@@ -156,15 +156,15 @@ void Waiters::answer(const Uuid& id, const model::Outcome* outcome, const std::e
   for (const Callback& callback : callbacks) {
     try {
       callback(outcome, error);
-    } catch (...) {}  // the wait is over, and its error is no concern of the other waits
+    } catch (...) {}  // the error belongs to this wait alone, which is over
   }
 }
 
-void Waiters::publish(const std::vector<News>& news) {
+void Waiters::publish(const std::vector<RecordedOutcome>& recorded) {
   std::vector<std::pair<Callback, const model::Outcome*>> calls;
   {
     const std::lock_guard lock(mutex_);
-    for (const News& each : news) {
+    for (const RecordedOutcome& each : recorded) {
       const auto [begin, end] = waits_.equal_range(each.outcome.id);
       for (auto it = begin; it != end; ++it) {
         calls.emplace_back(std::move(it->second.callback), &each.outcome);
@@ -229,12 +229,12 @@ Time Waiters::step(Time now) {
   std::optional<Uuid> overdue;
   try {
     overdue = poll(ids);
-    // Perhaps no other process sweeps. One sweep ends all overdue executions; the next poll sees their outcomes.
+    // Perhaps no process sweeps. A sweep ends the overdue executions, and the next poll reads their outcomes.
     if (overdue) { (void)end_if_overdue(store_, *overdue); }
   } catch (const StoreUnavailable&) {
     const std::lock_guard lock(mutex_);
     next_step_ = std::min(next_step_, now + poll_max);
-    return next_step_;  // the waits go on; the store may come back
+    return next_step_;  // the waits go on, because the store may come back
   } catch (const std::exception&) {
     if (overdue) { answer(*overdue, nullptr, std::current_exception()); }
   }
@@ -252,7 +252,7 @@ std::optional<Uuid> Waiters::poll(std::span<const Uuid> ids) {
     }
   }
   std::optional<Uuid> overdue;
-  if (outcomes.empty()) {  // one of them cannot be read: each is asked for alone
+  if (outcomes.empty()) {  // one outcome cannot be read, so each is read alone
     for (const Uuid& id : ids) {
       if (const std::optional<Uuid> late = poll({&id, 1})) { overdue = late; }
     }

@@ -35,26 +35,26 @@ class Waiters {
   ~Waiters();
 
   // Returns the terminal outcome, or none when `at_most` is over first. `local`: a worker of this process has the
-  // execution, so the store is not asked at once for a new one. Throws ResultExpired when the store has no record of
-  // it. While the store cannot be reached the wait goes on; only a single look (an `at_most` of zero) throws
-  // StoreUnavailable.
+  // execution, so a wait for a new execution does not ask the store at once. Throws ResultExpired when the store has no
+  // record of the execution. While the store cannot be reached the wait goes on; only a wait with an `at_most` of zero
+  // throws StoreUnavailable.
   [[nodiscard]] std::optional<model::Outcome> wait(const Uuid& id, std::optional<Duration> at_most, bool local);
 
   using Token = std::uint64_t;
-  // When `at_most` is over first, the callback gets (nullptr, nullptr).
+  // Returns at once; `callback` gets the outcome, or (nullptr, nullptr) when `at_most` is over first.
   Token watch(const Uuid& id, Callback callback, bool local, std::optional<Duration> at_most = std::nullopt);
-  // Returns false when the callback was or is being called.
+  // Ends a watch. Returns false when its callback was called or is being called.
   bool unwatch(const Uuid& id, Token token);
 
-  // An outcome that this process recorded. `keep`: remember it for a wait that begins a little later.
-  struct News {
+  // An outcome that this process recorded. `keep`: remember the outcome for a wait that begins a little later.
+  struct RecordedOutcome {
     model::Outcome outcome;
     bool keep = false;
   };
-  void publish(const std::vector<News>& news);
+  void publish(const std::vector<RecordedOutcome>& recorded);
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
 
-  // Something changed in another process: poll new waits soon.
+  // Polls new waits soon, because something changed in another process.
   void hint();
   void stop();
 
@@ -68,15 +68,16 @@ class Waiters {
   };
 
   [[nodiscard]] Time step(Time now);
-  // Reads and delivers the outcomes of these executions; returns one that is overdue, if there is one. Throws
-  // StoreUnavailable. Another error of one execution, such as a result that cannot be decrypted, goes to its waits alone.
+  // Reads and delivers the outcomes of these executions; returns an execution that is overdue, if there is one. Throws
+  // StoreUnavailable. Another error of one execution, such as a result that cannot be decrypted, goes to its waits
+  // alone.
   [[nodiscard]] std::optional<Uuid> poll(std::span<const Uuid> ids);
   void answer(const Uuid& id, const model::Outcome* outcome, const std::exception_ptr& error);
   void ensure_thread();
   void remember(const model::Outcome& outcome);  // holding mutex_
 
   store::Store& store_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::unordered_multimap<Uuid, Wait> waits_;
   std::unordered_map<Uuid, model::Outcome> recent_;  // for waits that begin later
   std::deque<Uuid> recent_order_;                    // ids in recent_, the oldest first

@@ -73,7 +73,7 @@ void Wakeups::listen_loop() {
       listener_ = std::move(fresh);
       listener = listener_.get();
     } catch (const std::exception&) {
-      // There are no hints for a while; workers and waiters still poll.
+      // Without a listener no hints come for a while; workers and waiters still poll.
       std::unique_lock lock(listen_mutex_);
       if (stopping_) { return; }
       lock.unlock();

@@ -30,7 +30,7 @@ struct Reservation {
   const model::Admission* admission = nullptr;
 };
 
-// A worker of this process, as enqueuing code sees it. Any thread may call it.
+// The interface through which enqueuing code reaches a worker of this process. Any thread may call it.
 class LocalWorker {
  public:
   virtual ~LocalWorker() = default;
@@ -40,8 +40,8 @@ class LocalWorker {
   // Reserves a free thread for an execution that is about to be admitted; none when no thread is free.
   [[nodiscard]] virtual std::optional<model::BornRunning> reserve(const model::QueueRef& queue, std::string_view task,
                                                                   model::Kind kind) = 0;
-  // Ends reservations, of this worker and of others. All reservations of one transaction come in one call, so that
-  // their runs begin together.
+  // Ends reservations; those of other workers are ignored. All reservations of one transaction come in one call, so
+  // that their runs begin together.
   virtual void reserved(std::span<const Reservation> reservations) = 0;
 };
 

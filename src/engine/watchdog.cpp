@@ -31,13 +31,13 @@ bool Watchdog::watch_cancelled(const engine::RunPtr& run) {
   return on_stuck_ && add({engine::engine_now() + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
 }
 
-void Watchdog::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+void Watchdog::report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
   const std::lock_guard lock(mutex_);
   patience_ = std::max(patience_, patience);
   on_stuck_ = std::move(on_stuck);
 }
 
-// Holding mutex_. Returns true when the entry is the next one due.
+// Returns true when the entry is the next one due. The caller holds mutex_.
 bool Watchdog::add(Entry entry) {
   if (entries_.size() >= forget_at_) { forget_ended(); }
   const bool first = entries_.empty() || entry.due < entries_.top().due;
@@ -45,7 +45,7 @@ bool Watchdog::add(Entry entry) {
   return first;
 }
 
-// Holding mutex_. Drops the entries of ended runs: most runs end long before their limit.
+// Drops the entries of ended runs, because most runs end long before their limit. The caller holds mutex_.
 void Watchdog::forget_ended() {
   std::vector<Entry> left;
   while (!entries_.empty()) {
@@ -80,7 +80,7 @@ void Watchdog::expire(const engine::RunPtr& run, Entry::Kind kind, Time now) {
     return;
   }
   if (!run->settle()) {
-    return;  // the handler was quicker
+    return;  // the handler has ended first
   }
   run->request_stop(engine::StopReason::timed_out);
   base::SystemRandom random;
@@ -90,9 +90,9 @@ void Watchdog::expire(const engine::RunPtr& run, Entry::Kind kind, Time now) {
   entries_.push({now + std::max(stuck_after, patience_), run, Entry::Kind::stuck});
 }
 
-// The handler had its time to return: the run is cancelled without waiting for it any longer.
+// Cancels the run of a handler that did not return in time after a cancellation.
 void Watchdog::expire_cancelled(const engine::RunPtr& run, Time now) {
-  if (run->state() == engine::Run::State::queued) {  // its handler has not started yet
+  if (run->state() == engine::Run::State::queued) {  // the run's handler has not started yet
     const std::lock_guard lock(mutex_);
     (void)add({now + std::max(stuck_after, patience_), run, Entry::Kind::cancelled});
     return;

@@ -23,11 +23,11 @@ class Watchdog {
   // Watches a run that has just started. Returns true when its limit is the next one due, so that the watchdog must be
   // woken.
   [[nodiscard]] bool watch(const engine::RunPtr& run);
-  // Watches a run that was just asked to stop by a cancellation. Only after tell_stuck() does such a run count as
+  // Watches a run that was just asked to stop by a cancellation. Only after report_stuck() does such a run count as
   // stuck, and as cancelled, when its handler has not returned after the patience. Returns as watch() does.
   [[nodiscard]] bool watch_cancelled(const engine::RunPtr& run);
   // Makes step() call `on_stuck` for each handler that was asked to stop and has not returned after `patience`.
-  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
+  void report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
   [[nodiscard]] Time step(Time now);
 
  private:

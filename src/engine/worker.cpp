@@ -19,7 +19,7 @@ std::string host_name() {
 
 namespace {
 
-// Checks the options and fills in those that were left out.
+// Checks the options and fills in defaults.
 WorkerOptions complete(WorkerOptions options) {
   if (options.queues.empty()) { throw InvalidArgument("queues", "a worker needs at least one queue"); }
   if (options.queues.size() > limits::queues_per_claim) {
@@ -90,8 +90,8 @@ void Worker::stop() { core_->stop(core_->options().grace); }
 void Worker::stop(Duration grace) { core_->stop(grace); }
 bool Worker::wait_until_empty(std::optional<Duration> at_most) { return core_->wait_until_empty(at_most); }
 void Worker::set_tasks(std::vector<std::string> tasks) { core_->set_tasks(std::move(tasks)); }
-void Worker::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
-  core_->tell_stuck(patience, std::move(on_stuck));
+void Worker::report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+  core_->report_stuck(patience, std::move(on_stuck));
 }
 WorkerStats Worker::stats() const { return core_->stats(); }
 Uuid Worker::session() const { return core_->session(); }

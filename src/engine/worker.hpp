@@ -33,7 +33,7 @@ namespace hapax::engine {
 class Engine;
 class WorkflowPool;
 
-// Called on a pool thread, once per attempt. It may throw: any exception is a failed attempt, with hapax::Error's name
+// The handler is called on a pool thread, once per attempt. Any exception is a failed attempt, with hapax::Error's name
 // or the C++ type as the error's type.
 using Handler = std::function<Ending(Run&)>;
 
@@ -65,7 +65,7 @@ struct WorkerOptions {
   WorkerEvents events;
 };
 
-// Outcomes that the store accepted since the start, and the runs held now.
+// Counts of the outcomes that the store accepted since the start, and of the runs held now.
 struct WorkerStats {
   std::int64_t completed = 0;
   std::int64_t failed = 0;   // dead letters
@@ -87,8 +87,8 @@ class WorkerCore;
 class Worker {
  public:
   Worker(std::shared_ptr<Engine> engine, WorkerOptions options, Handler handler);
-  // A worker of a server (api/remote_work_store.hpp). This worker sweeps nothing, and no enqueuing code of this process
-  // knows it.
+  // Makes a worker of a server's store (api/remote_work_store.hpp). This worker does not sweep, and enqueuing code of
+  // this process does not reserve its threads.
   Worker(std::shared_ptr<store::WorkStore> store, WorkerOptions options, Handler handler);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -100,20 +100,20 @@ class Worker {
   // Stops claiming, waits for running handlers up to the grace period, releases the other runs without spending their
   // attempt, and closes the session. A handler that still does not return keeps its thread; its result is dropped.
   void stop();
-  // The same with another grace period.
+  // As stop(), with another grace period.
   void stop(Duration grace);
 
-  // Returns true when this worker holds nothing and its queues have nothing pending (delayed and retrying included) or
+  // Returns true when this worker holds no runs and its queues have nothing pending (delayed and retrying included) or
   // running. Returns false when `at_most` is over or the worker was stopped before that.
   bool wait_until_empty(std::optional<Duration> at_most = std::nullopt);
 
   // Replaces the task filter.
   void set_tasks(std::vector<std::string> tasks);
 
-  // For a process that can be replaced as a whole. A thread of the worker calls `on_stuck` for each handler that was
-  // asked to stop (timeout, deadline, cancellation) and has not returned after `patience`; its outcome is recorded
-  // without it. stop() then does not wait for such handlers.
-  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
+  // For a worker whose process can be replaced. A thread of the worker calls `on_stuck` for each handler that was asked
+  // to stop (timeout, deadline, cancellation) and has not returned after `patience`; the handler's outcome is recorded
+  // without waiting for it. stop() then does not wait for such handlers.
+  void report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
 
   [[nodiscard]] WorkerStats stats() const;
   [[nodiscard]] Uuid session() const;

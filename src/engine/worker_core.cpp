@@ -11,7 +11,7 @@ namespace hapax::engine {
 
 namespace {
 
-// How long a handler has to notice that the grace period is over before its thread is left behind.
+// How long a handler may take to return after the grace period, before its thread is detached.
 constexpr Duration after_grace = std::chrono::seconds(1);
 constexpr Duration empty_look_min = std::chrono::milliseconds(10);
 constexpr Duration empty_look_max = std::chrono::milliseconds(250);
@@ -31,7 +31,7 @@ WorkerCore::WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::Wo
 WorkerCore::~WorkerCore() = default;
 
 void WorkerCore::start() {
-  // A handler may outlive the worker: its callbacks then find no core, instead of a destroyed one.
+  // The callbacks hold a weak pointer, because a handler may outlive the worker.
   const std::weak_ptr<WorkerCore> weak = weak_from_this();
   pool_->set_callbacks(
       [weak](const RunPtr& run) {
@@ -72,7 +72,7 @@ void WorkerCore::start() {
           .on_trouble = [this](std::string_view what) { trouble(what); },
           .on_doubt =
               [this] {
-                heartbeat_->hurry();
+                heartbeat_->request_beat();
                 heartbeat_thread_->wake();
               }});
   watchdog_ = std::make_unique<Watchdog>(
@@ -80,7 +80,7 @@ void WorkerCore::start() {
   try {
     store_->warm_up();
   } catch (const Error& error) {
-    // The first calls of the worker meet the same error and handle it.
+    // The worker's first calls get the same error and handle it.
     trouble(error.what());
   }
   heartbeat_->open();
@@ -116,8 +116,8 @@ void WorkerCore::cancelling(const RunPtr& run) {
   if (run->claim().kind == model::Kind::task && watchdog_->watch_cancelled(run)) { ensure_watchdog_thread(); }
 }
 
-void WorkerCore::tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
-  watchdog_->tell_stuck(patience, std::move(on_stuck));
+void WorkerCore::report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck) {
+  watchdog_->report_stuck(patience, std::move(on_stuck));
   pool_->leave_stuck();
 }
 
@@ -133,7 +133,7 @@ void WorkerCore::ensure_watchdog_thread() {
 
 void WorkerCore::answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts) {
   const bool anybody = engine_ && engine_->waiters().any();
-  std::vector<Waiters::News> news;
+  std::vector<Waiters::RecordedOutcome> recorded;
   bool look = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const Settled& settled = batch[i];
@@ -151,17 +151,17 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
         } else {
           outcome.error = settled.finish->error;
         }
-        news.push_back({std::move(outcome), settled.run->born_running});
+        recorded.push_back({std::move(outcome), settled.run->born_running});
       }
     }
     if (options_.events.finished && settled.finish) {
       options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
     }
   }
-  if (!news.empty()) {
+  if (!recorded.empty()) {
     // A caller that gets a result often enqueues its next execution at once.
     const Engine::AdmissionBurst burst = engine_->admission_burst();
-    engine_->waiters().publish(news);
+    engine_->waiters().publish(recorded);
   }
   if (look) { engine_->waiters().hint(); }
   if (draining_.load() || watchers_.load() > 0) {
@@ -244,13 +244,14 @@ bool WorkerCore::wait_all_sent(Time until) {
 }
 
 void WorkerCore::stop(Duration grace) {
-  // Before the lock, because a listener that is being called may itself stop the worker.
+  // forget() comes before the lock, because a listener that is being called may itself stop the worker.
   if (sweep_trouble_) { sweep_trouble_->forget(); }
   const std::lock_guard stop_lock(stop_mutex_);
   if (stopped_.load()) { return; }
   const Time until = engine_now() + std::min(grace, longest_wait);
   draining_.store(true);
-  // Before any handler learns of the stop: a handler that ends at once must not make room for the next run.
+  // The pool holds before any handler learns of the stop: a handler that ends at once must not make room for the next
+  // run.
   pool_->hold();
   if (options_.workflows) { options_.workflows->hold(); }
   for (const RunPtr& run : session_.runs()) { run->set_draining(); }
@@ -264,7 +265,7 @@ void WorkerCore::stop(Duration grace) {
     dispatcher_thread_->wake();
     (void)wait_all_sent(engine_now() + after_grace);
   }
-  // Only now: until here, an execution that is born running on this worker needs it to take the run.
+  // remove() comes last, because a reserved execution still needs the worker to take its run.
   if (engine_) { engine_->wakeups().remove(this); }
   stopped_.store(true);
   { const std::lock_guard lock(answered_mutex_); }
@@ -278,12 +279,12 @@ void WorkerCore::stop(Duration grace) {
   dispatcher_thread_->stop();
   heartbeat_thread_->stop();
   try {
-    heartbeat_->farewell();
+    heartbeat_->send_last_counts();
   } catch (const std::exception& error) { trouble(error.what()); }
   try {
     store_->close_session(session_.id());
   } catch (const std::exception& error) {
-    // The session ends when its lease is over instead.
+    // The session now ends when its lease is over.
     trouble(error.what());
   }
 }

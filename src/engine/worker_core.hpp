@@ -1,6 +1,7 @@
 // WorkerCore: all parts of a worker with their threads.
 //
-// Owned together by its Worker, the Wakeups and handlers' threads; it lives until the last of them releases it.
+// Owned together by its Worker, the Wakeups and handlers' threads; a WorkerCore lives until the last of them releases
+// it.
 #pragma once
 
 #include "engine/dispatcher.hpp"
@@ -26,7 +27,7 @@ namespace hapax::engine {
 
 class WorkerCore final : public LocalWorker, public std::enable_shared_from_this<WorkerCore> {
  public:
-  // `engine` has the same store; null: a worker of a server. The options are complete: the Worker has checked them.
+  // `engine` has the same store; null: a worker of a server. The Worker has checked and completed the options.
   WorkerCore(std::shared_ptr<Engine> engine, std::shared_ptr<store::WorkStore> store, WorkerOptions options,
              Handler handler);
   ~WorkerCore() override;
@@ -35,7 +36,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void stop(Duration grace);
   bool wait_until_empty(std::optional<Duration> at_most);
   void set_tasks(std::vector<std::string> tasks);
-  void tell_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
+  void report_stuck(Duration patience, std::function<void(std::string_view)> on_stuck);
   [[nodiscard]] WorkerStats stats() const;
   [[nodiscard]] Uuid session() const { return session_.id(); }
   [[nodiscard]] const WorkerOptions& options() const { return options_; }
@@ -47,20 +48,20 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   void reserved(std::span<const Reservation> reservations) override;
 
  private:
-  // The run that was claimed for a reservation of this worker, or null.
+  // Returns the run that was claimed for a reservation of this worker, or null.
   [[nodiscard]] RunPtr take_up(const Reservation& reservation);
   void started(const RunPtr& run);
   void cancelling(const RunPtr& run);
   void answered(std::span<const Settled> batch, std::span<const model::FinishVerdict> verdicts);
   void trouble(std::string_view what) const;
   [[nodiscard]] bool serves(const model::QueueRef& queue) const;
-  // One of the worker's queues, or the queue of questions to its workflows.
+  // Whether `queue` is one of the worker's queues, or the queue of questions to its workflows.
   [[nodiscard]] bool claims_from(const model::QueueRef& queue) const;
   [[nodiscard]] bool queues_are_empty();
   [[nodiscard]] bool wait_all_sent(Time until);
   void ensure_watchdog_thread();
 
-  const std::shared_ptr<Engine> engine_;  // null: no enqueuing code of this process knows the worker
+  const std::shared_ptr<Engine> engine_;  // null: enqueuing code of this process cannot reserve the worker's threads
   const std::shared_ptr<store::WorkStore> store_;
   WorkerOptions options_;
   Session session_;
@@ -75,7 +76,7 @@ class WorkerCore final : public LocalWorker, public std::enable_shared_from_this
   std::unique_ptr<StepThread> watchdog_thread_;  // guarded by watchdog_mutex_
   std::atomic<bool> draining_{false};
   std::atomic<bool> stopped_{false};
-  std::mutex stop_mutex_;  // one stop at a time
+  std::mutex stop_mutex_;  // held during stop(), so that one stop runs at a time
   std::atomic<int> reserved_{0};
   std::atomic<int> watchers_{0};  // callers that wait for the queues to be empty
   std::mutex answered_mutex_;

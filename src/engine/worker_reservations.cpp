@@ -18,7 +18,7 @@ std::optional<model::BornRunning> WorkerCore::reserve(const model::QueueRef& que
     const std::lock_guard lock(tasks_mutex_);
     if (!tasks_.empty() && !tasks_.contains(std::string(task))) { return std::nullopt; }
   }
-  // Counted before draining_ is read again: stop() waits for the reservations it can see.
+  // The reservation is counted before draining_ is read again, because stop() waits for the counted ones only.
   reserved_.fetch_add(1);
   const auto ticket = draining_.load() ? std::nullopt : session_.begin_claim();
   if (!ticket) {
@@ -37,8 +37,8 @@ RunPtr WorkerCore::take_up(const Reservation& reservation) {
   if (admission == nullptr || !admission->fence) {
     session_.abandon(ticket);
     if (admission == nullptr) {
-      // The answer may have been lost after the commit; a beat makes the store release the execution.
-      heartbeat_->hurry();
+      // The answer may have been lost after the commit; the next beat makes the store release the execution.
+      heartbeat_->request_beat();
       heartbeat_thread_->wake();
     }
     return nullptr;
@@ -98,7 +98,7 @@ void WorkerCore::reserved(std::span<const Reservation> reservations) {
   // Submitted one by one, as each call wakes a thread: no task should wait behind a long one.
   for (RunPtr& run : tasks) { pool_->submit({std::move(run)}); }
   reserved_.fetch_sub(mine);
-  // The pool starts nothing more, so the dispatcher releases these runs.
+  // The pool starts no more handlers, so the dispatcher releases these runs.
   if (any && draining_.load()) { something_changed(); }
 }
 

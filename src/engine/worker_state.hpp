@@ -1,4 +1,5 @@
-// WorkerState: what a hapax::Worker owns: the engine's worker, and the listener that must not be called after its end.
+// WorkerState: the parts that a hapax::Worker owns: the engine's worker, and the listener that must not be called after
+// the worker's end.
 #pragma once
 
 #include "engine/trouble_listener.hpp"

@@ -17,9 +17,9 @@ namespace hapax::engine {
 class WorkflowPool {
  public:
   virtual ~WorkflowPool() = default;
-  // The names of the workflows it has functions for.
+  // Returns the names of the workflows that the pool has functions for.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // The names of the question workflows (model/question.hpp), for which it has functions too.
+  // Returns the names of the question workflows (model/question.hpp), for which the pool has functions too.
   [[nodiscard]] virtual std::vector<std::string> questions() const = 0;
   virtual void start(std::function<void()> on_settled) = 0;
   virtual void submit(std::vector<RunPtr> runs) = 0;
@@ -27,19 +27,19 @@ class WorkflowPool {
   virtual void collect(std::vector<Settled>& into) = 0;
   // Takes back runs that have not begun.
   virtual void withdraw(std::vector<RunPtr>& into) = 0;
-  // How many more runs it takes now; 0 when it is full.
+  // Returns how many more runs the pool takes now; 0 when it is full.
   [[nodiscard]] virtual int room() const = 0;
-  // How many runs are claimed and have no outcome yet.
+  // Returns how many runs are claimed and have no outcome yet.
   [[nodiscard]] virtual int active() const = 0;
   // Called regularly: wakes threads for runs that wait behind long functions, and reports functions that do not return.
   virtual void look(Time now) = 0;
-  // After this no run begins.
+  // After hold() no run begins.
   virtual void hold() = 0;
   // Unwinds the runs in memory and ends the threads; a thread that does not return by `until` is detached.
   virtual void stop(Time until) = 0;
 };
 
-// The workflows that an app has functions for.
+// The engine's interface to the workflows that an app has functions for.
 class WorkflowSupport {
  public:
   virtual ~WorkflowSupport() = default;

@@ -26,7 +26,7 @@ class Cache final : private ForkAware {
   explicit Cache(const Options& options);
   ~Cache();
 
-  // None: the caller must ask the store. A record with another fingerprint also gives none.
+  // Returns none when the caller must ask the store, also for a record with another fingerprint.
   [[nodiscard]] std::optional<GuardRecord> find(const std::string& key,
                                                 const std::optional<GuardFingerprint>& fingerprint, Instant now);
   // Keeps a completed record for `at_most`, or for `expires_in` if that is shorter.

@@ -24,7 +24,7 @@ constexpr Duration first_pause = std::chrono::milliseconds(10);
 constexpr Duration longest_pause = std::chrono::seconds(1);
 constexpr std::int64_t no_end = INT64_MAX;
 
-// The guarded calls that the current thread is inside of: they tell a recursion from a wait for another caller. A list
+// The guarded calls that the current thread is inside of, to tell a recursion from a wait for another caller. A list
 // rather than a stack, as fibers of one thread may end their calls in any order.
 thread_local GuardFrame* top_frame = nullptr;
 
@@ -69,7 +69,7 @@ void GuardCall::enter() {
 
 bool GuardCall::try_enter() { return look(false); }
 
-// Sets unguarded_ when the store is unavailable and the options say to run all the same.
+// Sets unguarded_ when the store is unavailable and on_store_error is run.
 GuardAnswer GuardCall::begin() {
   try {
     generation_ = guard::process_generation();
@@ -154,7 +154,7 @@ void GuardCall::wait(const GuardAnswer& answer) {
                       ", since " + format_time(answer.record.started_at) + ")");
   }
   Duration at_most = std::min(longest_wait, Duration(waits_until_us_ - now));
-  // The next look comes right when the record may be taken over.
+  // The call asks the store again right when the record may be taken over.
   if (answer.takeover_in) { at_most = std::min(at_most, *answer.takeover_in + shortest_wait); }
   try {
     core_->store().wait_changed(request_.key, answer.record.fence, std::max(at_most, Duration(1)));
@@ -189,7 +189,7 @@ void GuardCall::finish(const GuardFinish& finish) {
   if (generation_ != guard::process_generation()) {
     let_go();
     throw StaleLease("the call " + described() +
-                     " was begun before a fork and is the parent's: its end in the child "
+                     " was begun before a fork and belongs to the parent process: its end in the child "
                      "process does not count");
   }
   base::fault_point("guard.finish");
@@ -213,8 +213,7 @@ void GuardCall::finish(const GuardFinish& finish) {
   let_go();
   base::fault_point("guard.finished");
   if (verdict == GuardVerdict::stale) {
-    throw StaleLease("the call " + described() +
-                     " was taken over or forgotten while it ran: its result is not the one that counts");
+    throw StaleLease("the call " + described() + " was taken over or forgotten while it ran, so its result is refused");
   }
 }
 

@@ -1,4 +1,4 @@
-// CallerSession: a session under which this process makes guarded calls, as this process knows it.
+// CallerSession: this process's view of a session under which it makes guarded calls.
 //
 // The store's row decides; this object tracks which begins are under way, which calls are held, and what the next beat
 // sends.
@@ -31,22 +31,24 @@ class CallerSession {
 
   // A begin under way. Each ticket is settled by started() or given_up().
   using Ticket = model::BornRunning;
-  // Opens the session if it was never opened; throws what the store throws. None: the session has lapsed, begin under
-  // another.
+  // Opens the session if it was never opened; throws what the store throws. Returns none when the session has lapsed:
+  // begin under another session.
   [[nodiscard]] std::optional<Ticket> begin();
   void started(const Ticket& ticket, const model::Held& held);
-  // Nothing was started, or the commit is unknown: the next beat then releases whatever the store may have started.
+  // Ends a ticket whose begin started nothing or whose commit is unknown: the next beat releases the call that the
+  // store may have started.
   void given_up(const Ticket& ticket);
-  // The store had no such session, or the session's lease was over, when a ticket was used.
+  // Marks the session as lapsed: the store did not know it, or its lease was over, when a ticket was used.
   void lapsed();
   [[nodiscard]] bool has_lapsed() const;
-  // The session has lapsed, and nothing is begun or held under it any more.
+  // True when the session has lapsed and no call is begun or held under it any more.
   [[nodiscard]] bool is_over() const;
 
-  // How long the call has run; none: this session does not hold it. The call is held until ended().
+  // Returns how long the call has run; none: this session does not hold the call. A call is held until ended().
   [[nodiscard]] std::optional<Duration> ran_for(const model::Held& held) const;
   void ended(const model::Held& held);
-  // The call's outcome may not have been stored. Beats renew the hold only while the caller still lists it.
+  // Marks a call whose outcome may not have been stored. Beats renew its hold only while the caller still lists the
+  // call.
   void in_doubt(const model::Held& held);
 
   // Renews the lease, and returns those of `holds` that are lost. Sends nothing when nothing is held.

@@ -20,11 +20,11 @@ namespace {
 
 // The lease of calls that are never taken over; it only sets how fresh their heartbeat is.
 constexpr Duration usual_lease = std::chrono::seconds(30);
-// An unlocked failure holds nothing; it is kept for operators this long, or for its ttl if that is shorter.
+// An unlocked failure locks no key; its record is kept for operators this long, or for its ttl if that is shorter.
 constexpr Duration unlocked_kept = std::chrono::hours(24);
 // How many times a begin may find that the record it read has gone meanwhile.
 constexpr int begin_rounds = 20;
-// Each doubt is a call that threw; beyond this number the oldest are forgotten.
+// A doubt is a begin without an answer; beyond this number the oldest doubts are forgotten.
 constexpr std::size_t most_doubts = 10'000;
 
 GuardError begin_unknown() { return {.type = "CommitUnknown", .message = "begun without an answer, and never run"}; }
@@ -169,7 +169,7 @@ std::vector<ExecutionStore::Place::Session> ExecutionStore::Place::all_sessions(
   return all;
 }
 
-void ExecutionStore::Place::doubt(const Uuid& id) {
+void ExecutionStore::Place::add_doubt(const Uuid& id) {
   const std::lock_guard lock(mutex);
   doubts.push_back(id);
   if (doubts.size() > most_doubts) { doubts.erase(doubts.begin()); }
@@ -190,7 +190,7 @@ void ExecutionStore::Place::settle_doubts() {
     try {
       (void)finish(outcome_of(hold, {.end = GuardEnd::unlocked, .error = begin_unknown()}, Duration{0}));
     } catch (...) {
-      for (const Uuid& id : open) { doubt(id); }
+      for (const Uuid& id : open) { add_doubt(id); }
       throw;
     }
     open.pop_back();
@@ -203,7 +203,7 @@ ExecutionStore::ExecutionStore(Open open) : open_(std::move(open)), place_(new P
            .location = about.location,
            .shared = about.capabilities.shared,
            .durable = about.capabilities.durable};
-  reads_far_ = about.capabilities.remote && !base::takes_plain_path("guard-first-call");
+  reads_over_network_ = about.capabilities.remote && !base::takes_plain_path("guard-first-call");
 }
 
 ExecutionStore::~ExecutionStore() {
@@ -234,13 +234,14 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
   const base::Digest identity = identity_of(request.key);
   GuardAnswer answer;
   for (int round = 0; round < begin_rounds; ++round) {
-    // Most calls after the first find a record and need only this read. When the read is a round trip, a call that is
-    // likely new skips it: the admission decides.
-    const bool looks = round > 0 || !reads_far_ || !here.first_call_guess.is_likely_new(request.key.name);
-    if (looks) {
+    // A repeated call finds a record and needs only this read. When the read is a round trip, a call that is likely new
+    // skips the read: the admission decides.
+    const bool reads_first =
+        round > 0 || !reads_over_network_ || !here.first_call_guess.is_likely_new(request.key.name);
+    if (reads_first) {
       std::optional<model::Guard> found = here.store->guard_outcome(identity);
       if (found && meets(answer, *found, request)) {
-        if (reads_far_) { here.first_call_guess.met(request.key.name); }
+        if (reads_over_network_) { here.first_call_guess.met(request.key.name); }
         return answer;
       }
     }
@@ -255,7 +256,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
       admission = here.admit(std::move(item));
     } catch (const CommitUnknown&) {
       session->given_up(*ticket);
-      here.doubt(id);
+      here.add_doubt(id);
       throw;
     } catch (...) {
       session->given_up(*ticket);
@@ -283,7 +284,7 @@ GuardAnswer ExecutionStore::begin(const GuardBegin& request) {
     }
     session->given_up(*ticket);
     if (admission.verdict == model::AdmissionVerdict::session_gone) { session->lapsed(); }
-    if (looks && admission.verdict == model::AdmissionVerdict::queue_draining) {
+    if (reads_first && admission.verdict == model::AdmissionVerdict::queue_draining) {
       throw StoreUnavailable(info_.location + ": the queue " + std::string(model::guard_queue) +
                              " is draining and takes no new calls");
     }
@@ -358,7 +359,7 @@ GuardPage ExecutionStore::list(const GuardQuery& query) {
   if (query.status) { wanted.statuses = {listed_as(*query.status)}; }
   if (!query.after.empty()) {
     wanted.after = Uuid::parse(query.after);
-    if (!wanted.after) { throw InvalidArgument("after", base::quoted(query.after) + " is no page of this store"); }
+    if (!wanted.after) { throw InvalidArgument("after", base::quoted(query.after) + " is not a cursor of this store"); }
   }
   const std::vector<model::Execution> executions = store.list(wanted);
   GuardPage page;

@@ -65,7 +65,7 @@ class ExecutionStore final : public GuardStore {
     // All sessions that may hold a call.
     [[nodiscard]] std::vector<Session> all_sessions();
     // Notes a begin whose commit is unknown.
-    void doubt(const Uuid& id);
+    void add_doubt(const Uuid& id);
     // Unlocks the executions of begins whose commit is unknown. Throws what the store throws.
     void settle_doubts();
 
@@ -88,7 +88,7 @@ class ExecutionStore final : public GuardStore {
   const Open open_;
   std::atomic<Place*> place_;
   GuardStoreInfo info_;
-  bool reads_far_ = false;  // reading a record is a round trip to a server
+  bool reads_over_network_ = false;  // reading a record is a round trip to a server
 };
 
 }  // namespace hapax::guard

@@ -72,7 +72,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Keeps fork() out while a thread holds a sub-folder's lock. Never destroyed.
+// Makes fork() wait while a thread holds a sub-folder's lock. Never destroyed.
 class ForkGate final : private ForkAware {
  public:
   static ForkGate& instance() {
@@ -89,7 +89,7 @@ class ForkGate final : private ForkAware {
   ForkGate() { enlist(); }
   void before_fork() override {
     mutex_.lock();
-    // Bounded by the writes under way: the mutex keeps new ones out.
+    // The loop ends after the writes under way, because the mutex keeps new writes out.
     while (inside_.load() > 0) { std::this_thread::sleep_for(first_pause); }
   }
   void after_fork(bool /*in_child*/) override { mutex_.unlock(); }
@@ -172,8 +172,8 @@ FilePlace::FilePlace(const std::string& folder, bool sync) : sync_(sync) {
   sync_folder(fs::path(folder_).parent_path().string());
   Descriptor root(folder_, O_PATH | O_DIRECTORY);
   struct stat opened {};
-  glances_ = root.is_open() && ::fstat(root.number(), &opened) == 0;
-  if (!glances_) { return; }
+  reads_by_root_ = root.is_open() && ::fstat(root.number(), &opened) == 0;
+  if (!reads_by_root_) { return; }
   root_ = root.release();
   root_device_ = opened.st_dev;
   root_inode_ = opened.st_ino;
@@ -226,9 +226,9 @@ bool FilePlace::read(const std::string& path, FileText& into) const {
   return true;
 }
 
-bool FilePlace::glance(const FileName& name, FileText& into) const {
+bool FilePlace::read_unlocked(const FileName& name, FileText& into) const {
   // A forked child reads by path: many programs close all inherited descriptors and reuse their numbers.
-  if (!glances_.load(std::memory_order_relaxed) || process_generation() != generation_) {
+  if (!reads_by_root_.load(std::memory_order_relaxed) || process_generation() != generation_) {
     return read(name.path, into);
   }
   const Descriptor file(root_, name.path.c_str() + folder_.size() + 1, O_RDONLY | O_NOFOLLOW);
@@ -240,13 +240,13 @@ bool FilePlace::glance(const FileName& name, FileText& into) const {
 
 void FilePlace::read_from(int descriptor, const std::string& path, FileText& into) const {
   ssize_t got = 0;
-  do { got = read_some(descriptor, into.near_.data(), into.near_.size()); } while (got < 0 && errno == EINTR);
+  do { got = read_some(descriptor, into.inline_.data(), into.inline_.size()); } while (got < 0 && errno == EINTR);
   if (got < 0) { fail("read", path, errno); }
   into.size_ = static_cast<std::size_t>(got);
-  if (into.size_ < into.near_.size()) { return; }
-  std::string& text = into.far_;
-  text.assign(into.near_.data(), into.size_);
-  for (std::size_t length = text.size(); length >= into.near_.size();) {
+  if (into.size_ < into.inline_.size()) { return; }
+  std::string& text = into.overflow_;
+  text.assign(into.inline_.data(), into.size_);
+  for (std::size_t length = text.size(); length >= into.inline_.size();) {
     text.resize(length * 4);
     got = read_some(descriptor, text.data() + length, text.size() - length);
     if (got < 0 && errno != EINTR) { fail("read", path, errno); }
@@ -258,15 +258,15 @@ void FilePlace::read_from(int descriptor, const std::string& path, FileText& int
   }
 }
 
-void FilePlace::look_for_another_folder() {
+void FilePlace::check_folder_replaced() {
   struct stat present {};
   const bool is_same = has_root() && ::stat(folder_.c_str(), &present) == 0 && present.st_ino == root_inode_ &&
                        present.st_dev == root_device_;
-  if (!is_same) { glances_ = false; }
+  if (!is_same) { reads_by_root_ = false; }
 }
 
 void FilePlace::write(const FileName& name, const std::string& text) {
-  if (glances_.load(std::memory_order_relaxed)) { look_for_another_folder(); }
+  if (reads_by_root_.load(std::memory_order_relaxed)) { check_folder_replaced(); }
   const std::string temporary = name.path + ".tmp";
   {
     const Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, file_mode);
@@ -294,7 +294,7 @@ void FilePlace::overwrite(const FileName& name, std::size_t offset, const std::s
 }
 
 void FilePlace::remove(const FileName& name) {
-  if (glances_.load(std::memory_order_relaxed)) { look_for_another_folder(); }
+  if (reads_by_root_.load(std::memory_order_relaxed)) { check_folder_replaced(); }
   if (::unlink(name.path.c_str()) != 0 && errno != ENOENT) { fail("remove", name.path, errno); }
   sync_folder(name.folder());
 }

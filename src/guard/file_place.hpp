@@ -40,14 +40,14 @@ class FileText {
   FileText(const FileText&) = delete;
   FileText& operator=(const FileText&) = delete;
   [[nodiscard]] std::string_view view() const {
-    return far_.empty() ? std::string_view(near_.data(), size_) : std::string_view(far_);
+    return overflow_.empty() ? std::string_view(inline_.data(), size_) : std::string_view(overflow_);
   }
 
  private:
   friend class FilePlace;
-  std::array<char, 2048> near_;
+  std::array<char, 2048> inline_;
   std::size_t size_ = 0;
-  std::string far_;
+  std::string overflow_;
 };
 
 // The lock of a sub-folder, held until destruction; makes the sub-folder if it is missing. fork() waits while a thread
@@ -56,7 +56,7 @@ class FolderLock {
  public:
   // Waits at most `timeout`, then throws StoreBusy.
   FolderLock(const std::string& folder, Duration timeout);
-  // Does not wait: holds() says whether the lock was free.
+  // Does not wait; holds() returns whether the lock was free.
   explicit FolderLock(const std::string& folder);
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -71,7 +71,7 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Any thread. Every call throws StoreUnavailable with the path and the system's error text.
+// Any thread may call. Every call throws StoreUnavailable with the path and the system's error text.
 class FilePlace {
  public:
   FilePlace(const std::string& folder, bool sync);
@@ -82,11 +82,11 @@ class FilePlace {
   [[nodiscard]] FileName name_of(const GuardKey& key) const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  // False: there is no such file.
+  // Returns false when there is no such file.
   [[nodiscard]] bool read(const std::string& path, FileText& text) const;
   // Reads without the lock, and faster than read(), as the path to the folder is not walked again. If another folder
   // has replaced this one, the old folder's record is read until this process next writes.
-  [[nodiscard]] bool glance(const FileName& name, FileText& text) const;
+  [[nodiscard]] bool read_unlocked(const FileName& name, FileText& text) const;
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
 
   // write(), overwrite() and remove() need the lock of the record's sub-folder.
@@ -113,8 +113,8 @@ class FilePlace {
 
   void sync_folder(const std::string& folder) const;
   void read_from(int descriptor, const std::string& path, FileText& into) const;
-  // Turns glance() into read() when the folder's path no longer leads to the folder that was opened.
-  void look_for_another_folder();
+  // Turns read_unlocked() into read() when the folder's path no longer leads to the folder that was opened.
+  void check_folder_replaced();
 
   std::string folder_;
   const bool sync_;
@@ -125,7 +125,7 @@ class FilePlace {
   dev_t root_device_ = 0;
   ino_t root_inode_ = 0;
   const std::uint64_t generation_ = process_generation();
-  std::atomic<bool> glances_{false};
+  std::atomic<bool> reads_by_root_{false};
 };
 
 }  // namespace hapax::guard

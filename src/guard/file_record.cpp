@@ -17,8 +17,8 @@ constexpr std::size_t body_offset = heartbeat_offset + heartbeat_width + 1;
 static_assert(magic.size() + checksum_width + 1 == heartbeat_offset);
 constexpr std::size_t text_count = RecordView::text_count;
 
-// CRC-32 (IEEE 802.3): detects a file that a disk error or an editor has changed. Sixteen bytes per step, with one
-// table per position, because each read of a record pays for it.
+// CRC-32 (IEEE 802.3): detects a file that a disk error or an editor has changed. The loop takes sixteen bytes per
+// step, with one table per position, because each read of a record checks the CRC.
 using CrcTable = std::array<std::uint32_t, 256>;
 constexpr std::array<CrcTable, 16> crc_tables = [] {
   std::array<CrcTable, 16> tables{};

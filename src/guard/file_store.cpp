@@ -55,7 +55,7 @@ FileGuardStore::FileGuardStore(const std::string& folder, const FileGuardOptions
 RecordView FileGuardStore::view(const std::string& path, const FileText& text) {
   std::optional<RecordView> seen = view_record(text.view());
   if (!seen) {
-    // A damaged file must not count as an absent record: the effect it stands for may have happened.
+    // A damaged file must not count as an absent record, because its call may have had its effect.
     throw StoreUnavailable("file store of guarded calls: " + path +
                            " is damaged; remove it if its call may be made again");
   }
@@ -90,11 +90,11 @@ void FileGuardStore::meet_record(FileRecord& file, const GuardBegin& request, Gu
   if (answer.begun != GuardBegun::started) { answer.record = shown(file); }
 }
 
-// False: the caller may start. An ended record is returned without key and owner: the caller knows the key and does not
-// need the owner.
+// Returns false when the caller may start. An ended record is returned without key and owner: the caller knows the key
+// and does not need the owner.
 bool FileGuardStore::meet_unlocked(const FileName& name, const GuardBegin& request, GuardAnswer& met) const {
   FileText text;
-  if (!place_.glance(name, text)) { return false; }
+  if (!place_.read_unlocked(name, text)) { return false; }
   const RecordView seen = view(name.path, text);
   met.now = clock_->now();
   if (seen.status == GuardStatus::in_progress) {
@@ -160,7 +160,7 @@ FileGuardStore::Beaten FileGuardStore::beat_one(const GuardHold& hold) const {
   return Beaten::renewed;
 }
 
-// Each hold on its own: a damaged record or a locked sub-folder must not let other calls be taken over.
+// Renews each hold on its own: a damaged record or a locked sub-folder must not let other calls be taken over.
 std::vector<std::size_t> FileGuardStore::beat(std::span<const GuardHold> held) {
   std::vector<std::size_t> lost;
   std::vector<std::string> failures;
@@ -253,7 +253,7 @@ GuardForgotten FileGuardStore::forget(const GuardKey& key, bool even_in_progress
   const FolderLock lock(name.folder(), lock_timeout_);
   const std::optional<std::string> text = place_.read(name.path);
   if (!text) { return GuardForgotten::absent; }
-  // A damaged record can be forgotten too: that is how an operator repairs it.
+  // forget() also removes a damaged record, so that an operator can repair it.
   const std::optional<FileRecord> file = read_record(*text);
   if (file && file->record.status == GuardStatus::in_progress && !even_in_progress) {
     return GuardForgotten::in_progress;

@@ -198,16 +198,16 @@ bool GuardHeartbeat::beat() {
   try {
     lost = store_->beat(held);
   } catch (const std::exception& error) {
-    warn({},
-         std::string("the heartbeat of calls in progress failed, which lets others take them over: ") + error.what());
+    warn({}, std::string("the heartbeat of calls in progress failed, so other callers may take them over: ") +
+                 error.what());
     return false;
   }
   for (const std::size_t index : lost) {
     const std::lock_guard lock(shards_[places[index].shard].mutex);
     const detail::GuardBeatNode* node = shards_[places[index].shard].first;
     while (node != nullptr && node->serial != places[index].serial) { node = node->next; }
-    // A call that has ended meanwhile is not lost. A lost call also learns it from its finish; the warning only comes
-    // earlier.
+    // A call that has ended meanwhile is not lost. The finish of a lost call reports the loss too; the warning only
+    // comes earlier.
     if (node == nullptr) { held[index].key.name.clear(); }
   }
   for (const std::size_t index : lost) {
@@ -220,14 +220,14 @@ bool GuardHeartbeat::beat() {
 }
 
 void GuardHeartbeat::warn(const std::string& key, const std::string& message) {
-  std::vector<OnTrouble> told;
+  std::vector<OnTrouble> listeners;
   {
     const std::lock_guard lock(mutex_);
     for (const Member& each : members_) {
-      if (each.trouble) { told.push_back(each.trouble); }
+      if (each.trouble) { listeners.push_back(each.trouble); }
     }
   }
-  for (const OnTrouble& each : told) { each(key, message); }
+  for (const OnTrouble& each : listeners) { each(key, message); }
 }
 
 }  // namespace hapax::guard

@@ -23,7 +23,7 @@
 
 namespace hapax::guard {
 
-// How often a hold with this takeover_after is renewed.
+// Returns how often a hold with this takeover_after is renewed.
 [[nodiscard]] Duration beat_interval(const std::optional<Duration>& takeover_after);
 
 class GuardHeartbeat final : private ForkAware {
@@ -33,7 +33,7 @@ class GuardHeartbeat final : private ForkAware {
   explicit GuardHeartbeat(GuardStorePtr store);
   ~GuardHeartbeat();
 
-  // The heartbeat of a store: made with the first guard, shared by all.
+  // Returns the heartbeat of a store: made with the first guard, shared by all guards.
   [[nodiscard]] static std::shared_ptr<GuardHeartbeat> of(const GuardStorePtr& store);
 
   // Adds and removes a guard. `trouble` is called on the heartbeat's thread.

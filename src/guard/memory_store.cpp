@@ -88,7 +88,7 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
   answer.record = record;
   if (meeting == Meeting::in_progress) {
     answer.takeover_in = takeover_in(record, age);
-    answer.record.owner = *found->second.owner;  // for the message of a wait that times out; not needed otherwise
+    answer.record.owner = *found->second.owner;  // only the message of a wait that times out needs the owner
   }
   return answer;
 }
@@ -96,7 +96,7 @@ GuardAnswer MemoryGuardStore::begin(const GuardBegin& request) {
 void MemoryGuardStore::start(Shard& shard, const GuardBegin& request, const KeyView& key, GuardAnswer& answer) {
   const Time now = answer.now;
   drop_expired(shard, now, dropped_a_start);
-  // Searched again: drop_expired may have removed the record that was found.
+  // drop_expired may have removed the record that was found, so it is searched again.
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) {
     if (shard.entries.size() >= shard_limit_) { make_room(shard, now); }

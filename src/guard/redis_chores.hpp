@@ -1,8 +1,8 @@
-// RedisChores: what a store still has to do at its server, kept safe across forks.
+// RedisChores: the work that a store still has to do at its server, kept safe across forks.
 //
 // A begin without an answer is a doubt: the server may have executed it, or may still do so, and nobody runs the call.
-// The next verb that reaches the server undoes it; until then its key is held, for ever if takeover is not allowed. Any
-// thread. A forked child drops the parent's doubts.
+// The next verb that reaches the server undoes the begin; until then its key is locked, for ever if takeover is not
+// allowed. Any thread. A forked child drops the parent's doubts.
 #pragma once
 
 #include "guard/fork.hpp"
@@ -22,7 +22,7 @@ class RedisChores final : private ForkAware {
     std::string member;  // its entry in the index
     std::string token;
   };
-  // Each doubt is a call that threw; beyond this number the oldest are dropped.
+  // Beyond this number the oldest doubts are dropped.
   static constexpr std::size_t most_doubts = 10'000;
 
   RedisChores() { enlist(); }

@@ -36,7 +36,7 @@ RedisReply value_of(const redisReply& reply) {
   return value;
 }
 
-// A larger buffer is freed after the command.
+// A buffer that is larger than this is freed after the command.
 constexpr std::size_t kept_room = 64 << 10;
 
 // Encodes a command in the Redis protocol: the number of words, then each word with its length.
@@ -98,7 +98,7 @@ RedisConnection::RedisConnection(const RedisPlace& place, const base::TlsContext
                                 .port = std::to_string(place.port),
                                 .socket = place.socket,
                                 .shown = shown_,
-                                .trust_hint = "ca_file of the URL names whom to trust"};
+                                .trust_hint = "ca_file in the URL names the certificates to trust"};
     stream_ = std::make_unique<base::Stream>(peer, tls, place.connect_timeout);
   } catch (const base::StreamBroken& broken) {
     throw RedisBroken(shown_ + " cannot be reached: " + base::printable(broken.what()), broken.timed_out());
@@ -117,7 +117,7 @@ RedisConnection::RedisConnection(const RedisPlace& place, const base::TlsContext
 
 RedisConnection::~RedisConnection() = default;
 
-// Bytes read beyond a reply stay in the reader for the next one.
+// Bytes read beyond a reply stay in the reader for the next reply.
 RedisReply RedisConnection::next_reply() {
   std::array<char, 16 << 10> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by what is read
   while (true) {

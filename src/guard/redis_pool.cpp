@@ -18,7 +18,7 @@ std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) {
-    throw StoreUnavailable("SHA-1 is not to be had from OpenSSL, and Redis names scripts by it");
+    throw StoreUnavailable("OpenSSL does not offer SHA-1, by which Redis names scripts");
   }
   static constexpr char digits[] = "0123456789abcdef";
   std::string hex;
@@ -38,7 +38,7 @@ class TlsForkGate final : public ForkAware {
   void after_fork(bool /*in_child*/) override { base::tls_calls().unlock(); }
 };
 
-// A command whose parts are views. key_count lives here because the command views it.
+// A command whose parts are views; key_count is a member because the command has a view of it.
 struct Words {
   RedisCommand command;
   std::string key_count;
@@ -140,9 +140,9 @@ void RedisPool::drop(Connection connection) {
   freed_.notify_all();
 }
 
-// Retried while the timeout lasts: a broken connection, a server that is loading its data, and a server that has become
-// a replica, whose connections are dropped. Not retried: a server that does not answer in time, as the wait has used up
-// the timeout. A call that was sent and not answered may have been executed.
+// Calls are repeated while the timeout lasts when a connection broke, the server is loading its data, or it has become
+// a replica, whose connections are dropped. A server that does not answer in time has used up the timeout. A call that
+// was sent and not answered may have been executed.
 template <class Work>
 auto RedisPool::attempt(Asks asks, const Work& work) {
   const auto until = Clock::now() + place_.timeout;

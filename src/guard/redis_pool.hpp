@@ -43,7 +43,7 @@ class RedisPool final : public ForkAware {
   // One reply per call, in order. Throws StoreUnavailable; StoreBusy when all connections are in use; CommitUnknown
   // when the server was asked and did not answer.
   [[nodiscard]] std::vector<RedisReply> run(const std::vector<RedisCall>& calls);
-  // A plain command that only reads.
+  // Runs a plain command that only reads.
   [[nodiscard]] RedisReply ask(const RedisCommand& command);
   [[nodiscard]] const RedisPlace& place() const { return place_; }
 

@@ -237,7 +237,7 @@ GuardPage RedisGuardStore::list(const GuardQuery& query) {
   std::string from = "[" + lowest;
   if (!query.after.empty()) {
     const std::optional<std::string> after = unhex(query.after);
-    if (!after) { throw InvalidArgument("after", base::quoted(query.after) + " is no page of this store"); }
+    if (!after) { throw InvalidArgument("after", base::quoted(query.after) + " is not a cursor of this store"); }
     from = "(" + *after;
   }
   // 0xFF is in no UTF-8 text, so it sorts after every continuation of `lowest`.

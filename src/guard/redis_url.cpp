@@ -59,7 +59,7 @@ int number(std::string_view text, const std::string& shown, const char* what, in
   const std::optional<int> value = whole_number(text, least, most);
   if (!value) {
     refuse(shown,
-           std::string("has no good ") + what + "; expected " + std::to_string(least) + " to " + std::to_string(most));
+           std::string("has no valid ") + what + "; expected " + std::to_string(least) + " to " + std::to_string(most));
   }
   return *value;
 }
@@ -121,9 +121,9 @@ void read_address(RedisPlace& place, std::string_view text) {
   std::size_t colon = address.rfind(':');
   if (address.starts_with('[')) {  // an IPv6 address
     const std::size_t bracket = address.find(']');
-    if (bracket == std::string_view::npos) { refuse(place.shown, "has no good host"); }
+    if (bracket == std::string_view::npos) { refuse(place.shown, "has no valid host"); }
     colon = bracket + 1 < address.size() ? bracket + 1 : std::string_view::npos;
-    if (colon != std::string_view::npos && address[colon] != ':') { refuse(place.shown, "has no good host"); }
+    if (colon != std::string_view::npos && address[colon] != ':') { refuse(place.shown, "has no valid host"); }
     place.host = std::string(address.substr(1, bracket - 1));
   } else if (const std::string_view host = address.substr(0, colon); !host.empty()) {
     place.host = decoded(host);
@@ -146,7 +146,7 @@ RedisPlace parse_redis_url(const std::string& url) {
   const bool is_socket = url.starts_with(socket_scheme);
   if (!is_redis_url(url)) {
     refuse(place.shown,
-           "is no Redis URL; expected redis://host:6379/0, rediss:// for TLS, or redis+unix:///run/redis.sock");
+           "is not a Redis URL; expected redis://host:6379/0, rediss:// for TLS, or redis+unix:///run/redis.sock");
   }
   std::string_view rest = std::string_view(url).substr(url.find("://") + 3);
   // The last @ counts, as a password may contain an unescaped one.

@@ -17,7 +17,7 @@ enum class Meeting : std::uint8_t {
   mismatch,
 };
 
-// `heartbeat_age` is by the clock with which the store measures heartbeats; it matters only for a record in progress.
+// `heartbeat_age` is by the clock with which the store measures heartbeats; only a record in progress needs it.
 [[nodiscard]] Meeting meet(const GuardRecord& record, const std::optional<GuardFingerprint>& fingerprint, Time now,
                            Duration heartbeat_age);
 

@@ -17,7 +17,7 @@ std::optional<std::size_t> number_of(std::string_view text, int base) {
   return value;
 }
 
-[[noreturn]] void malformed() { throw base::StreamBroken("what came is no HTTP answer"); }
+[[noreturn]] void malformed() { throw base::StreamBroken("the bytes received are not an HTTP answer"); }
 [[noreturn]] void too_long() {
   throw base::StreamBroken("the answer is over " + std::to_string(answer_body_bytes >> 20) + " MiB");
 }

@@ -27,7 +27,7 @@ inline constexpr std::size_t answer_body_bytes = std::size_t{256} << 20;
 // Reads one answer. Memory grows with the bytes that have come, not with the announced length. One reader per answer.
 class AnswerReader {
  public:
-  // `at_most`: how long to wait for the first byte of the answer, and then for each next one.
+  // `at_most`: how long to wait for the first byte of the answer, and then for each further byte.
   AnswerReader(base::Stream& connection, Duration at_most) : connection_(connection), at_most_(at_most) {}
 
   // Throws base::StreamBroken when the answer is cut off, malformed or too long.

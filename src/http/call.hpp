@@ -2,8 +2,8 @@
 //
 // A handler is a plain function on a stack of its own (a fiber). It runs on an event loop's thread, and each waiting
 // function of Call lets that thread serve other requests meanwhile. So a handler never blocks by itself (no store call,
-// no sleep, no long-held lock): it uses blocking() or await(). It stays on one thread from beginning to end, and may
-// wait anywhere, also inside a catch block. Only its own handler uses a Call.
+// no sleep, no long-held lock): it uses blocking() or await(). A handler stays on one thread from beginning to end, and
+// may wait anywhere, also inside a catch block. Only its own handler uses a Call.
 #pragma once
 
 #include <hapax/time.hpp>
@@ -47,9 +47,9 @@ class Call {
   [[nodiscard]] const Principal& principal() const { return principal_; }
   // The path segment that {name} in the route's pattern stands for, percent-decoded; not empty.
   [[nodiscard]] const std::string& parameter(std::string_view name) const;
-  // Authenticates the caller again: for long calls, at least every recheck_every and before anything is handed out.
-  // Throws Unauthorized or Forbidden when the token is revoked or expired, or no longer allows this route.
-  virtual void check_still_let_in() = 0;
+  // Authenticates the caller again. Long calls call this at least every recheck_every, and before they send claims or
+  // data. Throws Unauthorized or Forbidden when the token is revoked or expired, or no longer allows this route.
+  virtual void recheck_access() = 0;
   static constexpr Duration recheck_every = std::chrono::seconds(5);
   // The request's W3C traceparent if it has a well-formed one, else empty.
   [[nodiscard]] const std::string& traceparent() const { return traceparent_; }
@@ -71,17 +71,17 @@ class Call {
   //   auto admission = call.await<model::Admission>([&](auto done) { engine.admit_async(std::move(request), done); });
   template <class R, class Start>
   R await(Start start);
-  // Waits until the signal is raised, at most that long.
+  // Waits until the signal is raised, at most `at_most`.
   [[nodiscard]] virtual Woke wait_on(Signal& signal, Duration at_most) = 0;
-  // Waits that long, unless the client leaves or the server stops.
+  // Waits for `at_most`, unless the client leaves or the server stops.
   [[nodiscard]] virtual Woke pause(Duration at_most) = 0;
   [[nodiscard]] virtual bool draining() const = 0;
-  // Between the batches of a long act: whether to continue. False: the client has left, or the server stops. Throws
-  // like check_still_let_in().
-  [[nodiscard]] bool goes_on() {
+  // Whether a long act continues with its next batch: false when the client has left or the server stops. Throws what
+  // recheck_access() throws.
+  [[nodiscard]] bool may_continue() {
     const Woke woke = pause(Duration::zero());
     if (woke == Woke::client_gone || woke == Woke::draining) { return false; }
-    check_still_let_in();
+    recheck_access();
     return true;
   }
 
@@ -130,8 +130,8 @@ auto Call::blocking(Function fn) -> std::invoke_result_t<Function&> {
 
 template <class R, class Start>
 R Call::await(Start start) {
-  // On the call's stack, which outlives the wait. The callback may be destroyed after the call has resumed; it holds
-  // only a pointer, so that it needs no allocation.
+  // The state is on the call's stack, which outlives the wait. The callback may be destroyed after the call has
+  // resumed; it holds only a pointer, so that it needs no allocation.
   struct State {
     std::optional<R> value;
     std::exception_ptr error;

@@ -14,7 +14,7 @@ constexpr Duration connect_patience = std::chrono::seconds(5);
 constexpr Duration silence_patience = std::chrono::seconds(60);
 constexpr int asked_most = 3;
 constexpr Duration first_pause = std::chrono::milliseconds(100);
-// Servers close idle connections; one used less than this ago is very likely still open.
+// Servers close idle connections; a connection that was used less than this ago is very likely still open.
 constexpr std::chrono::seconds fresh_for{1};
 constexpr std::chrono::seconds kept_for{30};
 constexpr std::size_t kept_most = 8;
@@ -30,15 +30,15 @@ constexpr std::size_t kept_most = 8;
     message = problem.text("detail");
   }
   if (!name.empty()) { throw RemoteProblem(name, message, answer.status, answer.body); }
-  // The answer of a proxy, or of a server that is not hapax.
-  if (answer.status >= 500) { throw ServerUnavailable(url + " answered " + status + " without saying why"); }
-  throw base::BadAnswer(url + " answered " + status + " without saying why; is it a hapax server?");
+  // A proxy answered, or a server that is not hapax.
+  if (answer.status >= 500) { throw ServerUnavailable(url + " answered " + status + " without an error document"); }
+  throw base::BadAnswer(url + " answered " + status + " without an error document; is it a hapax server?");
 }
 
-// For a request that was sent and not answered.
-[[noreturn]] void give_up(const Question& question, const std::string& told) {
-  if (question.method == "GET") { throw ServerUnavailable(told); }
-  throw CommitUnknown(told + "; whether it was done is not known, and asking again " +
+// Throws for a request that was sent and not answered.
+[[noreturn]] void give_up(const Question& question, const std::string& reason) {
+  if (question.method == "GET") { throw ServerUnavailable(reason); }
+  throw CommitUnknown(reason + "; whether it was done is not known, and asking again " +
                       (question.repeatable ? "is safe" : "may do it twice"));
 }
 
@@ -81,7 +81,7 @@ std::unique_ptr<base::Stream> ApiClient::connect() {
     const base::StreamPeer peer{.host = options_.url.host,
                                 .port = options_.url.port,
                                 .shown = options_.url.text,
-                                .trust_hint = "--ca-file names whom to trust"};
+                                .trust_hint = "--ca-file names the certificates to trust"};
     return std::make_unique<base::Stream>(peer, tls_.get(), connect_patience);
   } catch (const base::StreamBroken& broken) {
     throw ServerUnavailable("cannot reach " + options_.url.text + ": " + broken.what());
@@ -100,7 +100,7 @@ Answer ApiClient::exchange(const Question& question) {
     try {
       if (!connection) { connection = connect(); }
     } catch (const ServerUnavailable& away) {
-      // Nothing was sent this time; an earlier try may have been executed.
+      // This try sent nothing; the server may have executed an earlier try.
       if (asked == 1) { throw; }
       give_up(question, away.what());
     }
@@ -120,8 +120,8 @@ Answer ApiClient::exchange(const Question& question) {
     } catch (const base::StreamBroken& broken) {
       if (trouble.empty()) { trouble = broken.what(); }
     }
-    const std::string told = options_.url.text + " did not answer: " + trouble;
-    if (!question.repeatable || asked == asked_most) { give_up(question, told); }
+    const std::string reason = options_.url.text + " did not answer: " + trouble;
+    if (!question.repeatable || asked == asked_most) { give_up(question, reason); }
     std::this_thread::sleep_for(first_pause * (1 << asked));
   }
 }
@@ -130,14 +130,13 @@ std::string ApiClient::ask(const Question& question) {
   Answer answer = exchange(question);
   if (answer.status >= 400) { throw_problem(answer, options_.url.text); }
   if (answer.status >= 300) {
-    throw base::BadAnswer(options_.url.text + " answered " + std::to_string(answer.status) +
-                          " and points elsewhere, to " + base::quoted(answer.header("location")) +
-                          "; expected that URL instead");
+    throw base::BadAnswer(options_.url.text + " answered " + std::to_string(answer.status) + " and redirects to " +
+                          base::quoted(answer.header("location")) + "; expected that URL instead");
   }
   if (answer.header("content-type").starts_with("application/json")) {
     base::check_answer(answer.body, options_.url.text);
   } else if (!answer.header("content-type").starts_with("application/x-ndjson")) {
-    throw base::BadAnswer(options_.url.text + " answered with something that is no JSON; is it a hapax server?");
+    throw base::BadAnswer(options_.url.text + " answered with text that is not JSON; is it a hapax server?");
   }
   return std::move(answer.body);
 }

@@ -33,10 +33,10 @@ std::string peer_text(const Socket& socket) {
 
 }  // namespace
 
-Connection::Connection(EventLoop& loop, Socket socket, Door door)
+Connection::Connection(EventLoop& loop, Socket socket, AcceptedFrom accepted_from)
     : loop_(loop),
       socket_(std::move(socket)),
-      door_(door),
+      accepted_from_(accepted_from),
       timer_(loop.io()),
       watch_timer_(loop.io()),
       fiber_(loop.stacks(), [this] { serve(); }) {
@@ -58,7 +58,7 @@ void Connection::wake(Ticket ticket) {
   if (fiber_.done()) { loop_.remove(*this); }
 }
 
-void Connection::look(Clock::time_point now) {
+void Connection::check_deadlines(Clock::time_point now) {
   if (now < deadline_) { return; }
   deadline_ = never;
   late_ = true;
@@ -70,12 +70,12 @@ void Connection::drain() {
   if (waiting_) {
     woke(ticket_, Woke::draining);
   } else if (idle_) {
-    doom();
+    shut_down();
   }
 }
 
-void Connection::doom() {
-  doomed_ = true;
+void Connection::shut_down() {
+  is_shut_down_ = true;
   error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.cancel(ignored);
@@ -86,7 +86,7 @@ void Connection::doom() {
 
 std::function<void()> Connection::resumer(Ticket ticket) {
   // The caller may keep this function longer than the server lives, so it owns only the list that it adds to.
-  return [wakes = loop_.wakes(), weak = weak_from_this(), ticket] { wakes->add({weak, ticket}); };
+  return [wakeups = loop_.wakeups(), weak = weak_from_this(), ticket] { wakeups->add({weak, ticket}); };
 }
 
 void Connection::suspend(const std::function<void(std::function<void()>)>& start) {
@@ -102,7 +102,7 @@ void Connection::woke(Ticket ticket, Woke why) {
 }
 
 Woke Connection::wait(Signal* signal, Duration at_most) {
-  if (doomed_) { return Woke::client_gone; }
+  if (is_shut_down_) { return Woke::client_gone; }
   if (draining()) { return Woke::draining; }
   const Ticket ticket = ++ticket_;
   why_ = Woke::raised;
@@ -150,8 +150,8 @@ void Connection::watch_later(Ticket ticket) {
 }
 
 bool Connection::client_gone() {
-  pollfd look{.fd = socket_.native_handle(), .events = POLLIN | POLLRDHUP, .revents = 0};
-  return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  pollfd state{.fd = socket_.native_handle(), .events = POLLIN | POLLRDHUP, .revents = 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 // ---- Reading and writing -------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ Io Connection::outcome() const {
 }
 
 Io Connection::ready(Socket::wait_type what, Clock::time_point deadline) {
-  if (doomed_) { return Io::broken; }
+  if (is_shut_down_) { return Io::broken; }
   const Ticket ticket = ++ticket_;
   deadline_ = deadline;
   late_ = false;
@@ -179,7 +179,7 @@ Io Connection::ready(Socket::wait_type what, Clock::time_point deadline) {
 
 Io Connection::read_some(char* to, std::size_t bytes, Clock::time_point deadline, std::size_t& moved) {
   while (tls_) {
-    const TlsStep step = tls_read(*tls_, to, bytes);
+    const ServerTlsStep step = tls_read(*tls_, to, bytes);
     moved = step.bytes;
     switch (step.wants) {
       case TlsWants::nothing: return Io::moved;
@@ -191,7 +191,7 @@ Io Connection::read_some(char* to, std::size_t bytes, Clock::time_point deadline
     const Io io = ready(step.wants == TlsWants::readable ? Socket::wait_read : Socket::wait_write, deadline);
     if (io != Io::moved) { return io; }
   }
-  if (doomed_) { return Io::broken; }
+  if (is_shut_down_) { return Io::broken; }
   const Ticket ticket = ++ticket_;
   deadline_ = deadline;
   late_ = false;
@@ -209,10 +209,10 @@ Io Connection::read_some(char* to, std::size_t bytes, Clock::time_point deadline
 
 Io Connection::write_some(std::string_view bytes, Clock::time_point deadline, std::size_t& moved) {
   while (true) {
-    if (doomed_) { return Io::broken; }
+    if (is_shut_down_) { return Io::broken; }
     Socket::wait_type what = Socket::wait_write;
     if (tls_) {
-      const TlsStep step = tls_write(*tls_, bytes.data(), bytes.size());
+      const ServerTlsStep step = tls_write(*tls_, bytes.data(), bytes.size());
       moved = step.bytes;
       if (step.wants == TlsWants::nothing) { return Io::moved; }
       if (step.wants == TlsWants::closed || step.wants == TlsWants::broken) { return Io::broken; }
@@ -289,7 +289,7 @@ bool Connection::handshake() {
   if (!tls_) { return false; }
   const Clock::time_point deadline = Clock::now() + state().options.header_time;
   while (true) {
-    const TlsStep step = tls_accept(*tls_);
+    const ServerTlsStep step = tls_accept(*tls_);
     if (step.wants == TlsWants::nothing) { return true; }
     if (step.wants == TlsWants::closed || step.wants == TlsWants::broken) { break; }
     const Io io = ready(step.wants == TlsWants::readable ? Socket::wait_read : Socket::wait_write, deadline);
@@ -297,7 +297,7 @@ bool Connection::handshake() {
   }
   // The client cannot be sent an error.
   tls_.reset();
-  doomed_ = true;
+  is_shut_down_ = true;
   return false;
 }
 
@@ -311,7 +311,7 @@ void Connection::serve() {
   } catch (...) {
     // Out of memory: this connection is closed, the others go on.
   }
-  doomed_ = true;
+  is_shut_down_ = true;
   error_code ignored;
   socket_.close(ignored);
 }
@@ -319,18 +319,18 @@ void Connection::serve() {
 // Closing a socket with unread bytes resets the connection, and the client may never see the answer. So close() ends
 // the sending side first and then reads up to 256 KiB for up to 2 s.
 void Connection::close() {
-  if (doomed_) { return; }
+  if (is_shut_down_) { return; }
   if (tls_) { tls_close(*tls_); }
   error_code error;
   socket_.shutdown(Socket::shutdown_send, error);
   if (error) { return; }
   const Clock::time_point deadline = Clock::now() + linger_time;
   tls_.reset();
-  std::size_t passed_over = 0;
-  while (passed_over < linger_bytes) {
+  std::size_t skipped = 0;
+  while (skipped < linger_bytes) {
     in_.consume(in_.view().size());
     if (fill(4 << 10, deadline) != Io::moved) { return; }
-    passed_over += in_.view().size();
+    skipped += in_.view().size();
   }
 }
 

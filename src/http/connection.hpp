@@ -35,22 +35,22 @@ struct Pace {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(EventLoop& loop, Socket socket, Door door);
+  Connection(EventLoop& loop, Socket socket, AcceptedFrom accepted_from);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   // ---- The loop's side -------------------------------------------------------------------------------------------
   void start();
-  void look(Clock::time_point now);  // ends the read or write whose deadline has passed
+  void check_deadlines(Clock::time_point now);  // ends the read or write whose deadline has passed
   void drain();
-  void doom();  // shuts the socket down; waits on it fail
+  void shut_down();  // shuts the socket down, so that waits on it fail
   // Resumes the fiber if it is still in the wait with this ticket.
   void wake(std::uint64_t ticket);
 
   // ---- The fiber's side ------------------------------------------------------------------------------------------
   [[nodiscard]] EventLoop& loop() { return loop_; }
   [[nodiscard]] ServerState& state() { return loop_.state(); }
-  [[nodiscard]] const Door& door() const { return door_; }
+  [[nodiscard]] const AcceptedFrom& accepted_from() const { return accepted_from_; }
   [[nodiscard]] bool encrypted() const { return tls_ != nullptr; }
   [[nodiscard]] InBuffer& in() { return in_; }
   [[nodiscard]] Request& request() { return request_; }
@@ -58,9 +58,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Waits for the client's next bytes and puts them into in(), at most `room` bytes.
   [[nodiscard]] Io fill(std::size_t room, Clock::time_point deadline);
-  // The same, but instead of a deadline a minimum pace; `late` when the client is too slow.
+  // As fill() with a deadline, but with a minimum pace; returns `late` when the client is too slow.
   [[nodiscard]] Io fill(std::size_t room, Pace& pace);
-  // Sends all bytes. False: the client is gone, or takes them too slowly.
+  // Sends all bytes. Returns false when the client is gone, or takes the bytes too slowly.
   [[nodiscard]] bool send(std::string_view bytes);
 
   // Calls start(resume) and waits until resume() was called, by any thread.
@@ -92,8 +92,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   EventLoop& loop_;
   Socket socket_;
-  Door door_;
-  std::shared_ptr<const TlsContext> tls_context_;
+  AcceptedFrom accepted_from_;
+  std::shared_ptr<const ServerTlsContext> tls_context_;
   TlsSession tls_;
   Timer timer_;
   Timer watch_timer_;
@@ -107,7 +107,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool waiting_ = false;  // in wait()
   bool idle_ = false;
   bool late_ = false;
-  bool doomed_ = false;
+  bool is_shut_down_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();
   base::Fiber fiber_;  // last: destroyed before the members that its frames use
 };

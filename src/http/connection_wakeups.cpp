@@ -8,16 +8,16 @@
 
 namespace hapax::http {
 
-void Wakes::add(One one) {
+void ConnectionWakeups::add(One one) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(one));
     if (std::exchange(coming_, true)) { return; }
   }
   try {
-    // A weak pointer: the posted job is owned by the loop's io_context, which this object owns.
+    // The job has a weak pointer, because the loop's io_context, which this object owns, owns the posted job.
     boost::asio::post(*io_, [weak = weak_from_this()] {
-      if (const std::shared_ptr<Wakes> self = weak.lock()) { self->run(); }
+      if (const std::shared_ptr<ConnectionWakeups> self = weak.lock()) { self->run(); }
     });
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -26,7 +26,7 @@ void Wakes::add(One one) {
   }
 }
 
-void Wakes::run() {
+void ConnectionWakeups::run() {
   {
     const std::lock_guard lock(mutex_);
     running_.swap(waiting_);

@@ -1,4 +1,4 @@
-// Wakes: collects wakeups, from any thread, for the connections of one event loop.
+// ConnectionWakeups: collects wakeups, from any thread, for the connections of one event loop.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -12,18 +12,18 @@ namespace hapax::http {
 
 class Connection;
 
-// One commit of the store can answer many calls: their wakeups run as one job of the loop, however many there are. May
-// outlive the loop and its connections, whose wakeups then do nothing.
-class Wakes : public std::enable_shared_from_this<Wakes> {
+// One commit of the store can answer many calls: their wakeups run as one job of the loop, however many there are. The
+// object may outlive the loop and its connections, whose wakeups then do nothing.
+class ConnectionWakeups : public std::enable_shared_from_this<ConnectionWakeups> {
  public:
   struct One {
     std::weak_ptr<Connection> connection;
     std::uint64_t ticket = 0;  // the wait that is over
   };
 
-  explicit Wakes(std::shared_ptr<boost::asio::io_context> io) : io_(std::move(io)) {}
-  Wakes(const Wakes&) = delete;
-  Wakes& operator=(const Wakes&) = delete;
+  explicit ConnectionWakeups(std::shared_ptr<boost::asio::io_context> io) : io_(std::move(io)) {}
+  ConnectionWakeups(const ConnectionWakeups&) = delete;
+  ConnectionWakeups& operator=(const ConnectionWakeups&) = delete;
 
   // Any thread; returns at once.
   void add(One one);

@@ -13,7 +13,7 @@ namespace hapax::http {
 EventLoop::EventLoop(std::shared_ptr<ServerState> state)
     : state_(std::move(state)),
       io_(std::make_shared<boost::asio::io_context>(1)),
-      wakes_(std::make_shared<Wakes>(io_)),
+      wakeups_(std::make_shared<ConnectionWakeups>(io_)),
       work_(io_->get_executor()),
       timer_(*io_) {}
 
@@ -22,7 +22,7 @@ EventLoop::~EventLoop() { stop(); }
 void EventLoop::start() {
   thread_ = std::thread([this] {
     const base::AlternateStack alternate;
-    look();
+    check_deadlines();
     io_->run();
   });
 }
@@ -38,11 +38,11 @@ void EventLoop::stop() {
   io_->poll();
 }
 
-void EventLoop::adopt(Socket socket, Door door) {
-  boost::asio::post(*io_, [this, socket = std::move(socket), door]() mutable {
+void EventLoop::adopt(Socket socket, AcceptedFrom accepted_from) {
+  boost::asio::post(*io_, [this, socket = std::move(socket), accepted_from]() mutable {
     std::shared_ptr<Connection> connection;
     try {
-      connection = std::make_shared<Connection>(*this, std::move(socket), door);
+      connection = std::make_shared<Connection>(*this, std::move(socket), accepted_from);
       connections_.emplace(connection.get(), connection);
     } catch (const std::bad_alloc&) {
       // No memory for its stack: this connection is closed, the others go on.
@@ -71,16 +71,16 @@ void EventLoop::close_all() {
   boost::asio::post(*io_, [this] {
     std::vector<std::shared_ptr<Connection>> all;
     for (const auto& [key, connection] : connections_) { all.push_back(connection); }
-    for (const auto& connection : all) { connection->doom(); }
+    for (const auto& connection : all) { connection->shut_down(); }
   });
 }
 
-void EventLoop::look() {
+void EventLoop::check_deadlines() {
   const Clock::time_point now = Clock::now();
-  for (const auto& [key, connection] : connections_) { connection->look(now); }
-  timer_.expires_at(now + look_interval);
+  for (const auto& [key, connection] : connections_) { connection->check_deadlines(now); }
+  timer_.expires_at(now + deadline_interval);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) { look(); }
+    if (!error) { check_deadlines(); }
   });
 }
 

@@ -25,12 +25,12 @@ using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
 using Timer = boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, Executor>;
 
 // Facts about a connection that its listener knows.
-struct Door {
+struct AcceptedFrom {
   bool loopback = false;
   bool over_limit = false;  // too many connections are open: the server answers 503
 };
 
-// Made and destroyed by the server. adopt(), drain(), close_all() and wakes() are for any thread, everything else for
+// Made and destroyed by the server. adopt(), drain(), close_all() and wakeups() are for any thread, everything else for
 // the loop's own.
 class EventLoop {
  public:
@@ -40,17 +40,17 @@ class EventLoop {
   ~EventLoop();
 
   [[nodiscard]] boost::asio::io_context& io() { return *io_; }
-  // May outlive the loop; adding to it then does nothing.
-  [[nodiscard]] const std::shared_ptr<Wakes>& wakes() const { return wakes_; }
+  // The list may outlive the loop; adding to it then does nothing.
+  [[nodiscard]] const std::shared_ptr<ConnectionWakeups>& wakeups() const { return wakeups_; }
   [[nodiscard]] ServerState& state() { return *state_; }
   [[nodiscard]] base::StackPool& stacks() { return stacks_; }
 
   void start();
-  // Ends the thread whatever its connections are doing.
+  // Ends the thread, even while connections are served.
   void stop();
 
   // Any thread: starts to serve a new connection.
-  void adopt(Socket socket, Door door);
+  void adopt(Socket socket, AcceptedFrom accepted_from);
   void remove(const Connection& connection);
 
   // Any thread: ends waits and idle connections; busy connections go on.
@@ -64,13 +64,13 @@ class EventLoop {
  private:
   // How often deadlines are checked. One timer serves all connections, as most deadlines are replaced before they are
   // due.
-  static constexpr std::chrono::milliseconds look_interval{100};
+  static constexpr std::chrono::milliseconds deadline_interval{100};
   static constexpr std::size_t stack_bytes = 256 << 10;
-  void look();
+  void check_deadlines();
 
   std::shared_ptr<ServerState> state_;
   std::shared_ptr<boost::asio::io_context> io_;
-  std::shared_ptr<Wakes> wakes_;
+  std::shared_ptr<ConnectionWakeups> wakeups_;
   boost::asio::executor_work_guard<Executor> work_;
   Timer timer_;
   base::StackPool stacks_{stack_bytes};

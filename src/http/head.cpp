@@ -168,7 +168,9 @@ void parse_request_line(Request& request, std::string_view line) {
   request.method = line.substr(0, first);
   request.target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
-  if (!is_token(request.method) || request.method.size() > method_bytes) { head_refuse("the method is not one"); }
+  if (!is_token(request.method) || request.method.size() > method_bytes) {
+    head_refuse("the method is not a valid method name");
+  }
   if (request.target.empty()) { head_refuse("the target is empty"); }
   if (version == "HTTP/1.1") {
     request.version_minor = 1;
@@ -193,7 +195,7 @@ void parse_header(Request& request, std::size_t at, std::size_t length) {
   if (colon > 0 && (line[colon - 1] == ' ' || line[colon - 1] == '\t')) {
     head_refuse("a header has a space before its colon");
   }
-  if (!is_token(line.substr(0, colon))) { head_refuse("a header's name is not one"); }
+  if (!is_token(line.substr(0, colon))) { head_refuse("a header's name has invalid characters"); }
   std::transform(request.head.begin() + static_cast<std::ptrdiff_t>(at),
                  request.head.begin() + static_cast<std::ptrdiff_t>(at + colon),
                  request.head.begin() + static_cast<std::ptrdiff_t>(at), [](char c) { return base::lower(c); });
@@ -214,42 +216,42 @@ bool same_ignoring_case(std::string_view left, std::string_view right) {
 }
 
 std::optional<std::size_t> HeadScanner::scan(std::string_view bytes) {
-  if (looked_ == 0 && !bytes.empty() && !token_characters[static_cast<unsigned char>(bytes.front())]) {
+  if (scanned_ == 0 && !bytes.empty() && !token_characters[static_cast<unsigned char>(bytes.front())]) {
     head_refuse("this is not the beginning of a request over HTTP/1.1");
   }
-  while (looked_ < bytes.size()) {
-    const void* const found = std::memchr(bytes.data() + looked_, '\n', bytes.size() - looked_);
+  while (scanned_ < bytes.size()) {
+    const void* const found = std::memchr(bytes.data() + scanned_, '\n', bytes.size() - scanned_);
     if (found == nullptr) {
-      looked_ = bytes.size();
+      scanned_ = bytes.size();
       break;
     }
     const auto end = static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
     if (end == 0 || bytes[end - 1] != '\r') { head_refuse("a line ends in LF alone; expected CR LF"); }
-    looked_ = end + 1;
+    scanned_ = end + 1;
     if (lines_ == 0) {
-      if (looked_ > request_line_bytes) { break; }
+      if (scanned_ > request_line_bytes) { break; }
       // Another protocol's greeting may be this line alone; its client would wait for the server while the server waits
       // for it.
       if (bytes.substr(0, end).find(" HTTP/") == std::string_view::npos) {
         head_refuse("the first line must be: METHOD target HTTP/1.1");
       }
-      request_line_ = looked_;
-    } else if (looked_ - request_line_ > limits::http_header_bytes) {
+      request_line_ = scanned_;
+    } else if (scanned_ - request_line_ > limits::http_header_bytes) {
       break;
     } else if (end == line_ + 1) {
-      return looked_;
+      return scanned_;
     } else if (lines_ > limits::http_headers) {
       throw HttpError(431, "HeadersTooLarge", "more than " + std::to_string(limits::http_headers) + " headers")
           .closing();
     }
-    line_ = looked_;
+    line_ = scanned_;
     ++lines_;
   }
-  if (lines_ == 0 && looked_ > request_line_bytes) {
+  if (lines_ == 0 && scanned_ > request_line_bytes) {
     throw HttpError(414, "TargetTooLong", "the target is over " + std::to_string(limits::http_target_bytes) + " bytes")
         .closing();
   }
-  if (lines_ > 0 && looked_ - request_line_ > limits::http_header_bytes) {
+  if (lines_ > 0 && scanned_ - request_line_ > limits::http_header_bytes) {
     throw HttpError(431, "HeadersTooLarge", "over " + std::to_string(limits::http_header_bytes) + " bytes of headers")
         .closing();
   }

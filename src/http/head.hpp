@@ -23,7 +23,7 @@ class HeadScanner {
   [[nodiscard]] std::optional<std::size_t> scan(std::string_view bytes);
 
  private:
-  std::size_t looked_ = 0;
+  std::size_t scanned_ = 0;
   std::size_t line_ = 0;          // start of the current line
   std::size_t lines_ = 0;         // ended lines
   std::size_t request_line_ = 0;  // length of the request line with its end

@@ -20,7 +20,7 @@ std::vector<Readiness::Verdict> Readiness::check() const {
   for (const Check& check : checks_) {
     Verdict verdict{.name = check.name, .trouble = {}, .counts = check.counts};
     try {
-      verdict.trouble = check.look();
+      verdict.trouble = check.run();
     } catch (const Error& error) {
       // Only the error's name: its text may show where the store is.
       verdict.trouble = error.name();
@@ -35,7 +35,7 @@ bool Readiness::hangs(Clock::time_point now) const { return asked_ && now - begu
 bool Readiness::ask(const std::shared_ptr<Signal>& done) const {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  if (stopping_ || hangs(now) || (!asked_ && !last_.empty() && now - looked_ < told_for)) { return true; }
+  if (stopping_ || hangs(now) || (!asked_ && !last_.empty() && now - checked_at_ < reused_for)) { return true; }
   if (!std::exchange(asked_, true)) { begun_ = now; }
   std::erase_if(waiting_, [](const std::weak_ptr<Signal>& each) { return each.expired(); });
   waiting_.push_back(done);
@@ -46,7 +46,7 @@ bool Readiness::ask(const std::shared_ptr<Signal>& done) const {
   return false;
 }
 
-std::vector<Readiness::Verdict> Readiness::told() const {
+std::vector<Readiness::Verdict> Readiness::verdicts() const {
   const std::lock_guard lock(mutex_);
   if (!hangs(Clock::now()) && !last_.empty()) { return last_; }
   std::vector<Verdict> verdicts;
@@ -70,11 +70,11 @@ void Readiness::run() const {
     std::vector<Verdict> verdicts = check();
     lock.lock();
     last_ = std::move(verdicts);
-    looked_ = Clock::now();
+    checked_at_ = Clock::now();
     asked_ = false;
-    const std::vector<std::weak_ptr<Signal>> told = std::exchange(waiting_, {});
+    const std::vector<std::weak_ptr<Signal>> waiting = std::exchange(waiting_, {});
     lock.unlock();
-    for (const std::weak_ptr<Signal>& each : told) {
+    for (const std::weak_ptr<Signal>& each : waiting) {
       if (const std::shared_ptr<Signal> signal = each.lock()) { signal->raise(); }
     }
     lock.lock();

@@ -1,4 +1,4 @@
-// Readiness: named checks that say whether this server can do its work now.
+// Readiness: named checks whether this server can do its work now.
 #pragma once
 
 #include "http/signal.hpp"
@@ -17,10 +17,10 @@
 
 namespace hapax::http {
 
-// Filled before the server starts, then asked by its threads. Anybody may probe without a token, so a probe is cheap:
-// the checks run on one thread of their own, at most once a second, and their result is reused for a second. A probe
-// waits at most `patience` and needs no store thread, so it also answers when a store hangs and all store threads wait
-// for it.
+// Checks are added before the server starts; then its threads ask. Clients may probe without a token, so a probe is
+// cheap: the checks run on one thread of their own, at most once a second, and their result is reused for a second. A
+// probe waits at most `patience` and needs no store thread, so it also answers when a store hangs and all store threads
+// wait for it.
 class Readiness {
  public:
   // Keeps a probe's answer within 2 s whatever the store does.
@@ -34,11 +34,11 @@ class Readiness {
   // `check` returns the trouble, or an empty text; it may block, and an exception is trouble too. The text is shown to
   // callers without a token: no addresses, no names of tenants.
   void add(std::string name, std::function<std::string()> check) {
-    checks_.push_back({.name = std::move(name), .look = std::move(check)});
+    checks_.push_back({.name = std::move(name), .run = std::move(check)});
   }
   // A check whose trouble an operator should see, but which does not make the server unready.
-  void add_remark(std::string name, std::function<std::string()> look) {
-    checks_.push_back({.name = std::move(name), .look = std::move(look), .counts = false});
+  void add_remark(std::string name, std::function<std::string()> run) {
+    checks_.push_back({.name = std::move(name), .run = std::move(run), .counts = false});
   }
 
   struct Verdict {
@@ -46,21 +46,22 @@ class Readiness {
     std::string trouble;  // empty: no trouble
     bool counts = true;   // false: the server is ready all the same
   };
-  // True: told() has a current result. False: the checks run now, and `done` is raised when they have ended.
+  // Returns true when verdicts() are current. Returns false when the checks run now; `done` is raised when they have
+  // ended.
   [[nodiscard]] bool ask(const std::shared_ptr<Signal>& done) const;
-  // The result of the last checks. Checks that have not ended within `patience` are reported as not answering.
-  [[nodiscard]] std::vector<Verdict> told() const;
-  // Begins no more checks. False: a check still runs after `at_most`, and this object must outlive it.
+  // Returns the result of the last checks. Checks that have not ended within `patience` are reported as not answering.
+  [[nodiscard]] std::vector<Verdict> verdicts() const;
+  // Begins no more checks. Returns false when a check still runs after `at_most`; this object must outlive that check.
   [[nodiscard]] bool stop(Duration at_most);
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Check {
     std::string name;
-    std::function<std::string()> look;
+    std::function<std::string()> run;
     bool counts = true;
   };
-  static constexpr std::chrono::seconds told_for{1};
+  static constexpr std::chrono::seconds reused_for{1};
   static constexpr Duration slack =
       std::chrono::milliseconds(100);  // a caller that has waited this close to `patience` does not wait again
   [[nodiscard]] std::vector<Verdict> check() const;
@@ -75,7 +76,7 @@ class Readiness {
   mutable bool ended_ = false;
   bool stopping_ = false;
   mutable Clock::time_point begun_{};
-  mutable Clock::time_point looked_{};
+  mutable Clock::time_point checked_at_{};
   mutable std::vector<Verdict> last_;
   mutable std::vector<std::weak_ptr<Signal>> waiting_;  // at most one per connection
 };

@@ -25,7 +25,7 @@ constexpr int backlog = 4096;
 // File descriptors left for the store, logs and accept() itself.
 constexpr std::size_t reserved_files = 100;
 // Connections over the limit that are answered 503; beyond this number they are closed without an answer.
-constexpr std::size_t told_over_limit = 500;
+constexpr std::size_t answered_over_limit = 500;
 constexpr std::chrono::milliseconds breath{50};
 
 tcp::endpoint parse_address(const std::string& text) {
@@ -68,7 +68,7 @@ struct Listener::Accepting : std::enable_shared_from_this<Accepting> {
       : state(std::move(of)), loops(std::move(all)), acceptor(loops.front()->io()), timer(loops.front()->io()) {
     const std::size_t files = file_limit();
     const std::size_t room =
-        files > 2 * (reserved_files + told_over_limit) ? files - reserved_files - told_over_limit : files / 2;
+        files > 2 * (reserved_files + answered_over_limit) ? files - reserved_files - answered_over_limit : files / 2;
     limit = std::min(state->options.connections, room);
   }
 
@@ -90,10 +90,10 @@ struct Listener::Accepting : std::enable_shared_from_this<Accepting> {
     const std::size_t now = state->connections.fetch_add(1);
     state->observer.connections.add(1);
     state->observer.accepted.add();
-    Door at = door;
+    AcceptedFrom at = accepted_from;
     at.over_limit = now >= limit;
     if (at.over_limit) { state->observer.refused.add(); }
-    if (now >= limit + told_over_limit) {
+    if (now >= limit + answered_over_limit) {
       state->gone();
       return;
     }
@@ -111,7 +111,7 @@ struct Listener::Accepting : std::enable_shared_from_this<Accepting> {
   std::vector<std::shared_ptr<EventLoop>> loops;
   Acceptor acceptor;
   Timer timer;
-  Door door;
+  AcceptedFrom accepted_from;
   std::size_t limit = 0;
   std::size_t turn = 0;
 };
@@ -120,12 +120,11 @@ Listener::Listener(const std::string& address, std::shared_ptr<ServerState> stat
                    const std::vector<std::shared_ptr<EventLoop>>& loops)
     : accepting_(std::make_shared<Accepting>(state, loops)) {
   const tcp::endpoint endpoint = parse_address(address);
-  accepting_->door.loopback = endpoint.address().is_loopback();
-  if (!accepting_->door.loopback && !state->authenticator->has_tokens()) {
-    throw ConfigurationError(
-        "--listen " + address +
-        ": others than this machine can reach that address, and there are no tokens; make one with "
-        "`hapax token create`, or listen on 127.0.0.1");
+  accepting_->accepted_from.loopback = endpoint.address().is_loopback();
+  if (!accepting_->accepted_from.loopback && !state->authenticator->has_tokens()) {
+    throw ConfigurationError("--listen " + address +
+                             ": other machines can reach that address, and there are no tokens; make one with "
+                             "`hapax token create`, or listen on 127.0.0.1");
   }
   Acceptor& acceptor = accepting_->acceptor;
   error_code error;

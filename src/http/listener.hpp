@@ -12,10 +12,10 @@
 
 namespace hapax::http {
 
-// Made and destroyed by the server; accepts on the first loop's thread.
+// The server makes and destroys a Listener, which accepts on the first loop's thread.
 class Listener {
  public:
-  // Binds. "127.0.0.1:7171", "[::1]:7171", "localhost:7171". Throws ConfigurationError.
+  // Binds to an address such as "127.0.0.1:7171", "[::1]:7171" or "localhost:7171". Throws ConfigurationError.
   Listener(const std::string& address, std::shared_ptr<ServerState> state,
            const std::vector<std::shared_ptr<EventLoop>>& loops);
   Listener(const Listener&) = delete;

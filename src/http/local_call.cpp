@@ -34,7 +34,7 @@ class LocalCall final : public Call {
     return streamed_ ? std::move(*streamed_) : std::move(response);
   }
 
-  void check_still_let_in() override {}
+  void recheck_access() override {}
   [[nodiscard]] const std::string& body() override { return body_; }
 
   [[nodiscard]] LineRead next_line(std::string& line) override {

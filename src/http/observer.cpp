@@ -131,7 +131,7 @@ void Observer::tell(const Observation& observation) {
   log_(line);
 }
 
-void Observer::tell_defect(const Route* route, std::string_view defect) {
+void Observer::record_defect(const Route* route, std::string_view defect) {
   metrics_.counter("hapax_http_defects_total", "Requests that met a defect of the server").add();
   if (!log_) { return; }
   std::string& line = begin_line("defect");

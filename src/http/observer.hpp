@@ -40,7 +40,7 @@ class Observer {
 
   void tell(const Observation& observation);
   // A handler threw an exception that is a defect.
-  void tell_defect(const Route* route, std::string_view defect);
+  void record_defect(const Route* route, std::string_view defect);
 
   Gauge& connections;
   Counter& accepted;

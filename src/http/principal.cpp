@@ -31,7 +31,7 @@ bool Principal::may(Scope scope) const {
 Principal AnonymousAuthenticator::authenticate(const Request& request) {
   Principal principal{.enqueue = true, .read = true, .work = true, .admin = true};
   const auto named = request.header_values("hapax-namespace");
-  if (named.size() > 1) { throw InvalidArgument("Hapax-Namespace", "is there twice; expected one header"); }
+  if (named.size() > 1) { throw InvalidArgument("Hapax-Namespace", "is given twice; expected one header"); }
   if (!named.empty()) {
     principal.namespace_name = named.front();
     model::check_name(principal.namespace_name, "Hapax-Namespace");

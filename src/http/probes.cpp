@@ -13,7 +13,7 @@ Response ready(Call& call, const Readiness& readiness) {
   const bool stopping = call.draining();
   const auto done = std::make_shared<Signal>();
   if (!readiness.ask(done)) { (void)call.wait_on(*done, Readiness::patience); }
-  const std::vector<Readiness::Verdict> verdicts = readiness.told();
+  const std::vector<Readiness::Verdict> verdicts = readiness.verdicts();
   bool well = !stopping;
   std::string checks;
   for (const Readiness::Verdict& verdict : verdicts) {

@@ -56,7 +56,7 @@ ProblemAnswer problem_answer(const std::exception_ptr& error, bool asked_by_oper
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& known) { return answer_to(known, asked_by_operator); } catch (...) {
-    return answer_to(std::runtime_error("something that is no std::exception was thrown"), asked_by_operator);
+    return answer_to(std::runtime_error("something that is not a std::exception was thrown"), asked_by_operator);
   }
 }
 

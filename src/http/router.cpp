@@ -43,7 +43,7 @@ void Router::add(Route route) {
   if (at == of_length.end()) {
     for (const Entry& entry : of_length) {
       if (same_shape(entry.parts, parts)) {
-        throw UsageError("route '" + route.pattern + "' is there already with other names of its parameters");
+        throw UsageError("route '" + route.pattern + "' was added before with other names of its parameters");
       }
     }
     at = std::find_if(of_length.begin(), of_length.end(),
@@ -52,7 +52,7 @@ void Router::add(Route route) {
   }
   for (const auto& other : at->routes) {
     if (other->method == route.method) {
-      throw UsageError("route " + route.method + " " + route.pattern + " is there twice");
+      throw UsageError("route " + route.method + " " + route.pattern + " was added twice");
     }
   }
   at->routes.push_back(std::make_unique<const Route>(std::move(route)));

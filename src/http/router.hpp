@@ -35,7 +35,7 @@ struct Route {
   bool takes_key = false;      // the handler reads Idempotency-Key; all other routes refuse a request with that header
 };
 
-// Built once, then read by all threads.
+// A Router is built once, then read by all threads.
 class Router {
  public:
   // Throws UsageError for an invalid pattern, or one that another route has with the same method. When two patterns fit

@@ -10,7 +10,7 @@ namespace hapax::http {
 
 namespace {
 
-// After the grace all sockets are shut down; connections that are still open wait for the store.
+// After the grace all sockets are shut down; connections that are still open then wait for the store at most this long.
 constexpr std::chrono::seconds last_patience{5};
 constexpr int most_threads_by_default = 4;
 constexpr int usual_store_threads = 16;
@@ -30,7 +30,7 @@ struct Server::Impl {
       : state(std::make_shared<ServerState>(completed(std::move(options)), std::move(router), std::move(authenticator),
                                             metrics)) {}
 
-  [[nodiscard]] std::shared_ptr<const TlsContext> load_tls() const {
+  [[nodiscard]] std::shared_ptr<const ServerTlsContext> load_tls() const {
     const ServerOptions& options = state->options;
     if (options.tls_certificate.empty() && options.tls_key.empty()) { return nullptr; }
     if (options.tls_certificate.empty() || options.tls_key.empty()) {
@@ -39,7 +39,7 @@ struct Server::Impl {
               ? "--tls-cert " + options.tls_certificate + ": is given without --tls-key; they go together"
               : "--tls-key " + options.tls_key + ": is given without --tls-cert; they go together");
     }
-    return std::make_shared<const TlsContext>(options.tls_certificate, options.tls_key);
+    return std::make_shared<const ServerTlsContext>(options.tls_certificate, options.tls_key);
   }
 
   std::shared_ptr<ServerState> state;
@@ -65,7 +65,7 @@ void Server::start() {
     const std::lock_guard lock(state.mutex);
     state.tls_context = tls;
   }
-  // A client that left is reported by EPIPE instead; OpenSSL writes without MSG_NOSIGNAL.
+  // EPIPE reports a client that has left; OpenSSL writes without MSG_NOSIGNAL, so SIGPIPE is ignored.
   std::signal(SIGPIPE, SIG_IGN);
   // Hitting the file size limit must fail the write, as a full disk does, and not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);

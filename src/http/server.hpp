@@ -56,7 +56,7 @@ class Server {
   // True: all requests finished. A store call that does not return within 5 s after that is left behind with its
   // threads: the process must then exit without destroying what handlers use.
   bool stop(Duration grace);
-  // After stop(): a store call was left behind.
+  // Whether stop() left a store call behind.
   [[nodiscard]] bool stuck() const;
   // Reads the certificate and key again, for new connections. Throws ConfigurationError and keeps the old ones.
   void reload_tls();

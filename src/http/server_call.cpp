@@ -45,7 +45,7 @@ bool ServerCall::run() {
     response = std::move(answer.response);
     error_ = std::move(answer.name);
     if (answer.closes) { keep_ = false; }
-    if (!answer.defect.empty()) { state_.observer.tell_defect(route_, answer.defect); }
+    if (!answer.defect.empty()) { state_.observer.record_defect(route_, answer.defect); }
     // The head with its status has been sent: cutting the stream off is the only way to report the error.
     if (streaming_) { broken_ = true; }
   }
@@ -60,7 +60,7 @@ void ServerCall::take_back(const Response& response) {
     response.on_unsent();
   } catch (const std::exception& error) {
     // The client is gone; claims that were handed out come back when their lease expires.
-    state_.observer.tell_defect(route_, error.what());
+    state_.observer.record_defect(route_, error.what());
   }
 }
 
@@ -72,23 +72,23 @@ bool ServerCall::read_head() {
   request.version_minor = 1;
   const bool first = request.head.empty();
   // One empty line before a request is ignored.
-  bool forgiven = false;
+  bool skipped_empty_line = false;
   HeadScanner scanner;
   begun_ = Clock::now();
   const auto deadline_after = [&](Duration time) {
-    return begun_ + (connection_.door().over_limit ? std::min<Duration>(time, over_limit_time) : time);
+    return begun_ + (connection_.accepted_from().over_limit ? std::min<Duration>(time, over_limit_time) : time);
   };
   Clock::time_point deadline = deadline_after(first ? state_.options.header_time : state_.options.idle_time);
   bool begun = first || !in.empty();
   if (begun) { deadline = deadline_after(state_.options.header_time); }
   while (true) {
     std::string_view bytes = in.view();
-    if (!forgiven && bytes.starts_with("\r\n")) {
+    if (!skipped_empty_line && bytes.starts_with("\r\n")) {
       in.consume(2);
-      forgiven = true;
+      skipped_empty_line = true;
       continue;
     }
-    if (!bytes.empty() && (forgiven || bytes != "\r")) {
+    if (!bytes.empty() && (skipped_empty_line || bytes != "\r")) {
       if (const auto length = scanner.scan(bytes)) {
         request.head.assign(bytes.substr(0, *length));
         in.consume(*length);
@@ -124,7 +124,7 @@ bool ServerCall::read_head() {
 
 Response ServerCall::dispatch() {
   const Request& request = *request_;
-  if (connection_.door().over_limit) {
+  if (connection_.accepted_from().over_limit) {
     throw HttpError(503, "TooManyConnections", "the server has as many connections as it takes; try again")
         .with("Retry-After", "1")
         .closing();
@@ -146,7 +146,7 @@ Response ServerCall::dispatch() {
   parameters_ = std::move(match.parameters);
   check_origin();
   if (route_->scope != Scope::none) {
-    principal_ = ask_who();
+    principal_ = authenticate();
     let_in_ = true;
     check_scope(principal_);
   }
@@ -159,7 +159,7 @@ Response ServerCall::dispatch() {
   return route_->handler(*this);
 }
 
-Principal ServerCall::ask_who() {
+Principal ServerCall::authenticate() {
   std::optional<Principal> known = state_.authenticator->recall(*request_);
   return known ? *std::move(known) : blocking([&] { return state_.authenticator->authenticate(*request_); });
 }
@@ -170,12 +170,12 @@ void ServerCall::check_scope(const Principal& principal) const {
   }
 }
 
-void ServerCall::check_still_let_in() {
+void ServerCall::recheck_access() {
   if (route_->scope == Scope::none) { return; }
-  const Principal now = ask_who();
+  const Principal now = authenticate();
   check_scope(now);
   if (now.namespace_name != principal_.namespace_name || now.read != principal_.read) {
-    throw Forbidden("the token is not what it was when the call began");
+    throw Forbidden("the token was changed during the call: it has another namespace or other scopes");
   }
 }
 
@@ -190,7 +190,7 @@ Response ServerCall::options() const {
 }
 
 void ServerCall::check_host() const {
-  if (!connection_.door().loopback) { return; }
+  if (!connection_.accepted_from().loopback) { return; }
   const std::string host = host_of(*request_);
   if (host.empty() && request_->version_minor == 0) { return; }
   if (is_loopback_host(host)) { return; }
@@ -213,7 +213,8 @@ void ServerCall::check_origin() const {
   }
 }
 
-// A client that sends a key expects its second request to find the first. A route that would run twice refuses the key.
+// A client that sends a key expects its second request to find the first execution. A route that cannot promise this
+// refuses the key.
 void ServerCall::check_key() const {
   const auto key = request_->header("idempotency-key");
   if (!key || route_->takes_key) { return; }

@@ -21,7 +21,7 @@ class ServerCall final : public Call {
   // False: the connection ends after this request.
   [[nodiscard]] bool run();
 
-  void check_still_let_in() override;
+  void recheck_access() override;
   [[nodiscard]] const std::string& body() override;
   [[nodiscard]] LineRead next_line(std::string& line) override;
   [[nodiscard]] Woke wait_on(Signal& signal, Duration at_most) override;
@@ -38,7 +38,7 @@ class ServerCall final : public Call {
   // False: the client has left, so there is nothing to answer.
   [[nodiscard]] bool read_head();
   [[nodiscard]] Response dispatch();
-  [[nodiscard]] Principal ask_who();
+  [[nodiscard]] Principal authenticate();
   void check_scope(const Principal& principal) const;
   [[nodiscard]] Response options() const;
   void check_host() const;
@@ -54,8 +54,8 @@ class ServerCall final : public Call {
   [[nodiscard]] bool finish(const Response& response);
   void take_back(const Response& response);
   void append_head(std::string& out, const Response& response, bool streaming);
-  [[nodiscard]] bool body_can_be_passed_over() const;
-  [[nodiscard]] bool pass_over_body();
+  [[nodiscard]] bool can_skip_body() const;
+  [[nodiscard]] bool skip_body();
   void tell(int status);
 
   Connection& connection_;

@@ -75,9 +75,9 @@ bool ServerCall::finish(const Response& response) {
   if (broken_) { return false; }
   if (streaming_) {
     if (chunked_ && request_->method != "HEAD" && !connection_.send("0\r\n\r\n")) { return false; }
-    return keep_ && body_can_be_passed_over() && pass_over_body();
+    return keep_ && can_skip_body() && skip_body();
   }
-  if (!head_read_ || !body_can_be_passed_over() || draining()) { keep_ = false; }
+  if (!head_read_ || !can_skip_body() || draining()) { keep_ = false; }
   std::string out;
   out.reserve(320 + response.body.size());
   append_head(out, response, false);
@@ -88,7 +88,7 @@ bool ServerCall::finish(const Response& response) {
     broken_ = true;
     return false;
   }
-  return keep_ && pass_over_body();
+  return keep_ && skip_body();
 }
 
 void ServerCall::append_head(std::string& out, const Response& response, bool streaming) {

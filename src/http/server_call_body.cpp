@@ -17,10 +17,10 @@ constexpr std::size_t body_room = 64 << 10;
 }  // namespace
 
 std::size_t ServerCall::body_limit() const {
-  if (route_ == nullptr) { return limits::http_passed_over; }
+  if (route_ == nullptr) { return limits::http_skipped_body; }
   if (route_->body_limit > 0) { return route_->body_limit; }
   switch (route_->body) {
-    case BodyRule::none: return limits::http_passed_over;
+    case BodyRule::none: return limits::http_skipped_body;
     case BodyRule::ndjson: return limits::http_stream;
     default: return limits::http_body();
   }
@@ -86,7 +86,7 @@ LineRead ServerCall::next_line(std::string& line) {
       if (!line.empty() && line.back() == '\r') { line.pop_back(); }
       return too_long ? LineRead::too_long : LineRead::whole;
     }
-    // Nothing of a line over the limit is kept, except that the line has not ended.
+    // Of a line over the limit only one fact is kept: that the line has not ended.
     too_long = too_long || rest_.size() - rest_at_ > line_limit();
     rest_.erase(0, too_long ? rest_.size() : rest_at_);
     rest_at_ = 0;
@@ -104,12 +104,12 @@ LineRead ServerCall::next_line(std::string& line) {
   return line.empty() ? LineRead::none_left : LineRead::whole;
 }
 
-bool ServerCall::body_can_be_passed_over() const {
+bool ServerCall::can_skip_body() const {
   if (decoder_.done()) { return true; }
-  return framing_.kind == Framing::Kind::length && decoder_.left() <= limits::http_passed_over && !continue_;
+  return framing_.kind == Framing::Kind::length && decoder_.left() <= limits::http_skipped_body && !continue_;
 }
 
-bool ServerCall::pass_over_body() {
+bool ServerCall::skip_body() {
   try {
     while (!decoder_.done()) {
       const BodyDecoder::Piece piece = decoder_.feed(connection_.in().view());

@@ -68,11 +68,11 @@ ServerUrl parse_server_url(std::string_view text) {
     url.host = authority.substr(0, colon);
     if (colon != std::string_view::npos) {
       port = authority.substr(colon + 1);
-      if (!is_port(port)) { refuse_url("has a port that is none"); }
+      if (!is_port(port)) { refuse_url("has an invalid port"); }
     }
   }
   if (url.host.empty()) { refuse_url("names no host"); }
-  if (!port.empty() && !is_port(port)) { refuse_url("has a port that is none"); }
+  if (!port.empty() && !is_port(port)) { refuse_url("has an invalid port"); }
   url.port = port.empty() ? (url.tls ? "443" : "80") : std::string(port);
   url.text = base::echo(text);
   return url;

@@ -22,15 +22,15 @@ class Signal {
     if (wake) { wake(); }
   }
 
-  // For the waiting call. True: the signal was raised before, and is now reset; else `wake` is called once, when it is
-  // raised.
+  // For the waiting call. Returns true when the signal was raised before, and resets it. Otherwise `wake` is called
+  // once, when the signal is raised.
   [[nodiscard]] bool taken_or_then(std::function<void()> wake) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(raised_, false)) { return true; }
     wake_ = std::move(wake);
     return false;
   }
-  // True: the signal was raised since, and is now reset. `wake` is not called any more.
+  // Returns true when the signal was raised since, and resets it. `wake` is not called any more.
   [[nodiscard]] bool take_back() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;

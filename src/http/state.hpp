@@ -1,9 +1,9 @@
 // The state that all connections of one server share.
 #pragma once
 
-#include "http/blocking_threads.hpp"
 #include "http/observer.hpp"
 #include "http/server.hpp"
+#include "http/store_threads.hpp"
 #include "http/tls.hpp"
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct ServerState {
   Observer observer;
   StoreThreads store_threads;
 
-  [[nodiscard]] std::shared_ptr<const TlsContext> tls() const {
+  [[nodiscard]] std::shared_ptr<const ServerTlsContext> tls() const {
     const std::lock_guard lock(mutex);
     return tls_context;
   }
@@ -46,8 +46,8 @@ struct ServerState {
   std::atomic<bool> draining{false};
 
   mutable std::mutex mutex;
-  std::condition_variable emptied;                // the last connection has ended
-  std::shared_ptr<const TlsContext> tls_context;  // under mutex; null: no TLS
+  std::condition_variable emptied;                      // the last connection has ended
+  std::shared_ptr<const ServerTlsContext> tls_context;  // under mutex; null: no TLS
 };
 
 }  // namespace hapax::http

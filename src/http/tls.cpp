@@ -72,7 +72,7 @@ void check_key_file(const PemFile& key) {
   struct stat facts {};
   if (stat(key.path.c_str(), &facts) != 0) { key.refuse(std::strerror(errno)); }
   if ((facts.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
-    key.refuse("others than its owner and group may read or write it; chmod 600");
+    key.refuse("users other than its owner and group may read or write the file; chmod 600");
   }
 }
 
@@ -89,7 +89,7 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_by
   return SSL_TLSEXT_ERR_OK;
 }
 
-TlsStep step_of(const SSL& session, int result) {
+ServerTlsStep step_of(const SSL& session, int result) {
   if (result > 0) { return {.wants = TlsWants::nothing, .bytes = static_cast<std::size_t>(result)}; }
   const int error = SSL_get_error(&session, result);
   ERR_clear_error();
@@ -105,7 +105,7 @@ int bounded(std::size_t bytes) { return static_cast<int>(std::min<std::size_t>(b
 
 }  // namespace
 
-TlsContext::TlsContext(const std::string& certificate, const std::string& key) {
+ServerTlsContext::ServerTlsContext(const std::string& certificate, const std::string& key) {
   const PemFile chain{
       .option = "--tls-cert", .path = certificate, .block = "CERTIFICATE", .expected = "a certificate chain"};
   const PemFile secret{.option = "--tls-key", .path = key, .block = "PRIVATE KEY", .expected = "its private key"};
@@ -134,28 +134,28 @@ TlsContext::TlsContext(const std::string& certificate, const std::string& key) {
   }
 }
 
-TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+ServerTlsContext::~ServerTlsContext() { SSL_CTX_free(context_); }
 
 void FreeTlsSession::operator()(ssl_st* session) const { SSL_free(session); }
 
-TlsSession make_tls_session(const TlsContext& context, int socket) {
+TlsSession make_tls_session(const ServerTlsContext& context, int socket) {
   TlsSession session(SSL_new(context.get()));
   if (!session || SSL_set_fd(session.get(), socket) != 1) { return nullptr; }
   SSL_set_accept_state(session.get());
   return session;
 }
 
-TlsStep tls_accept(ssl_st& session) {
+ServerTlsStep tls_accept(ssl_st& session) {
   ERR_clear_error();
   return step_of(session, SSL_do_handshake(&session));
 }
 
-TlsStep tls_read(ssl_st& session, char* to, std::size_t bytes) {
+ServerTlsStep tls_read(ssl_st& session, char* to, std::size_t bytes) {
   ERR_clear_error();
   return step_of(session, SSL_read(&session, to, bounded(bytes)));
 }
 
-TlsStep tls_write(ssl_st& session, const char* from, std::size_t bytes) {
+ServerTlsStep tls_write(ssl_st& session, const char* from, std::size_t bytes) {
   ERR_clear_error();
   return step_of(session, SSL_write(&session, from, bounded(bytes)));
 }

@@ -15,13 +15,13 @@ namespace hapax::schedule {
 
 namespace {
 
-constexpr int tries = 100;  // of a change that meets another revision each time; more would mean an error elsewhere
+constexpr int tries = 100;  // attempts to change an activity that other processes change each time
 
 std::optional<Time> first_look(const Activity& activity, Time cursor) {
   return activity.cron() != nullptr ? next_due(*activity.cron(), activity.id, cursor) : std::nullopt;
 }
 
-// Whether both have their ticks at the same instants.
+// Whether both triggers have their ticks at the same instants.
 bool same_timetable(const CronTrigger& a, const CronTrigger& b) {
   const nlohmann::json one = encode_cron_trigger(a);
   const nlohmann::json other = encode_cron_trigger(b);
@@ -30,9 +30,9 @@ bool same_timetable(const CronTrigger& a, const CronTrigger& b) {
   });
 }
 
-// The cursor after a change of the definition: kept if the timetable is the same, otherwise now. Now also if the old
-// definition's end has passed, as ticks after that end were never due, or if the cursor lies in the future, as after
-// the clock was set back.
+// The cursor after a change of the definition: kept if the timetable is the same, otherwise now. It is also now if the
+// old definition's end has passed, because later ticks were never due, or if the cursor lies in the future, because the
+// clock was set back.
 Time next_cursor(const model::ActivityState* state, const Activity& activity, Time now) {
   if (state == nullptr || activity.cron() == nullptr) { return now; }
   try {
@@ -97,7 +97,7 @@ Activities::Changed Activities::change(std::string_view id, const MakeChange& ma
       return changed;
     }
   }
-  throw StoreBusy("activity '" + std::string(id) + "' is changed by others all the time; try again");
+  throw StoreBusy("activity '" + std::string(id) + "' is changed by other processes all the time; try again");
 }
 
 model::ActivityChange Activities::change_of(std::string_view id, const model::ActivityState* state,

@@ -2,8 +2,8 @@
 // reads the state, computes a change and submits it with the revision it has read; if another process changed the
 // activity meanwhile, the operation starts again (decision 24).
 //
-// Any thread. A call returns after its change is committed. Errors are InvalidArgument and types derived from it,
-// NotFound, and the store's errors.
+// Any thread may call. A call returns after its change is committed. Errors are InvalidArgument and types derived from
+// it, NotFound, and the store's errors.
 #pragma once
 
 #include <hapax/error.hpp>

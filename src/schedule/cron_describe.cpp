@@ -44,7 +44,7 @@ std::string listed(const std::vector<std::string>& parts) {
   return out;
 }
 
-// Three or more in a row become "a to b".
+// Lists the members; three or more in a row become "a to b".
 template <class Word>
 std::string listed(std::uint64_t set, Word word) {
   const Members members = members_of(set);
@@ -104,11 +104,11 @@ class TimeOfDay {
   explicit TimeOfDay(const CronFields& fields) : fields_(fields) {}
 
   // Whether the phrase is an interval within a day, so that "every day" is not added.
-  [[nodiscard]] bool is_interval() const { return told_.starts_with("every"); }
+  [[nodiscard]] bool is_interval() const { return times_of_day_.starts_with("every"); }
 
   std::string tell() {
-    told_ = is_one(fields_.seconds) && is_few() ? clock_times() : repeated();
-    return told_;
+    times_of_day_ = is_one(fields_.seconds) && is_few() ? clock_times() : repeated();
+    return times_of_day_;
   }
 
  private:
@@ -145,7 +145,7 @@ class TimeOfDay {
              clock(greatest(fields_.hours), greatest(fields_.minutes));
     }
     return (minutes > 0 && minutes < 60 ? every_unit(minutes, "minute") : "at " + numbered("minute", fields_.minutes)) +
-           " of " + hours_told();
+           " of " + hours_text();
   }
 
   [[nodiscard]] std::string by_second() const {
@@ -158,14 +158,14 @@ class TimeOfDay {
     } else if (seconds == 0 || seconds == 60) {
       out += " of every minute";
     }
-    if (fields_.hours != all_hours) { return out + " of " + hours_told(); }
+    if (fields_.hours != all_hours) { return out + " of " + hours_text(); }
     return any_minute ? out : out + " of every hour";
   }
 
-  [[nodiscard]] std::string hours_told() const { return numbered("hour", fields_.hours); }
+  [[nodiscard]] std::string hours_text() const { return numbered("hour", fields_.hours); }
 
   const CronFields& fields_;
-  std::string told_;
+  std::string times_of_day_;
 };
 
 class Days {

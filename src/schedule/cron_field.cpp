@@ -76,7 +76,7 @@ class FieldReader {
  private:
   [[noreturn]] void refuse(const std::string& reason) const { refuse_field(field_, reason); }
   [[nodiscard]] bool is_day() const { return field_.kind == FieldKind::day || field_.kind == FieldKind::weekday; }
-  // The last value of *, ? and a/n. For weekdays 6, so that Sunday (0 and 7) does not count twice.
+  // The last value of *, ? and a/n. The last weekday is 6, so that Sunday (0 and 7) does not count twice.
   [[nodiscard]] int last_value() const { return field_.kind == FieldKind::weekday ? 6 : rules_.most; }
 
   void item(std::string_view text) {

@@ -1,7 +1,7 @@
 #include "schedule/duplicate_log.hpp"
 
 #include "base/text.hpp"
-#include "schedule/soon.hpp"
+#include "schedule/deferred_jobs.hpp"
 
 namespace hapax::schedule {
 
@@ -23,12 +23,12 @@ void DuplicateLog::add(const std::string& namespace_name, const std::string& act
   if (!is_heard_) { return; }
   {
     const std::lock_guard lock(mutex_);
-    if (untold_.size() >= activities_kept && !untold_.contains({namespace_name, activity})) { return; }
-    Duplicates& mine = untold_[{namespace_name, activity}];
+    if (unlogged_.size() >= activities_kept && !unlogged_.contains({namespace_name, activity})) { return; }
+    Duplicates& mine = unlogged_[{namespace_name, activity}];
     if (mine.run_ids.size() < duplicates_named) { mine.run_ids.push_back(run_id); }
     if (++mine.count > 1) { return; }
   }
-  Soon::of_process().run(this, [this] { tell(); });
+  DeferredJobs::of_process().run(this, [this] { tell(); });
 }
 
 void DuplicateLog::listen(Listener listener) {
@@ -41,9 +41,9 @@ void DuplicateLog::listen(Listener listener) {
 void DuplicateLog::tell() {
   const std::lock_guard lock(mutex_);
   if (listener_) {
-    for (const auto& [of, duplicates] : untold_) { listener_(line_of(of.first, of.second, duplicates)); }
+    for (const auto& [of, duplicates] : unlogged_) { listener_(line_of(of.first, of.second, duplicates)); }
   }
-  untold_.clear();
+  unlogged_.clear();
 }
 
 std::string DuplicateLog::line_of(const std::string& namespace_name, const std::string& activity,

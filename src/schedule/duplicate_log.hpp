@@ -49,7 +49,7 @@ class DuplicateLog {
   std::atomic<bool> is_heard_{false};
   std::mutex mutex_;  // guards the members below; held during calls of the listener
   Listener listener_;
-  std::map<std::pair<std::string, std::string>, Duplicates> untold_;  // by namespace and activity
+  std::map<std::pair<std::string, std::string>, Duplicates> unlogged_;  // by namespace and activity
 };
 
 }  // namespace hapax::schedule

@@ -72,8 +72,8 @@ class EventRouter::Batch {
     base::fault_point("router.admit.after");
   }
 
-  // Call after admit(). Fills in the answers. Adds to `renamed` the subscribers whose run is stored under its marked
-  // ID, or must be submitted again with it.
+  // Call this after admit(). Fills in the answers. Adds to `renamed` the subscribers whose run is stored under its
+  // marked ID, or must be submitted again with it.
   void settle(std::vector<Routed>& answers, std::map<std::string, Counted>& counted,
               std::vector<Subscriber>& renamed) const {
     for (const Place& place : places_) {
@@ -152,9 +152,9 @@ class EventRouter::Batch {
 };
 
 // Several batches in one shared transaction. One thread fills batches and hands them over, another writes them.
-class EventRouter::Together {
+class EventRouter::SharedTransaction {
  public:
-  // Executions of all batches in a shared transaction. Other writers wait for it meanwhile: about 100 ms on SQLite.
+  // The most executions of all batches in a shared transaction. Other writers wait meanwhile: about 100 ms on SQLite.
   static constexpr std::size_t most_together = 20'000;
 
   [[nodiscard]] bool has_room_for(const Batch& batch) const {
@@ -200,8 +200,8 @@ class EventRouter::Together {
 
  private:
   static constexpr std::size_t batches_ahead = 3;  // batches that wait behind the one being written
-  // Longest wait of a shared transaction for its next batch: other writers wait too, and the events left may start
-  // nothing.
+  // The longest wait of a shared transaction for its next batch: other writers wait too, and the remaining events may
+  // start no run.
   static constexpr std::chrono::milliseconds longest_wait{20};
 
   Batch* next() {

@@ -1,9 +1,9 @@
-// EventRouter: the counts that it writes separately from the runs, about once a second. Runs with task instances are
-// not among them: the store counts those in the transaction that admits them.
+// EventRouter: writes counts separately from the runs, about once a second. The counts leave out runs with task
+// instances, which the store counts in the transaction that admits them.
 #include <hapax/error.hpp>
 
+#include "schedule/deferred_jobs.hpp"
 #include "schedule/event_router.hpp"
-#include "schedule/soon.hpp"
 
 #include <utility>
 
@@ -21,7 +21,7 @@ EventRouter::~EventRouter() {
   } catch (const std::exception&) {
     // The counts are lost; the runs are not.
   }
-  Soon::of_process().forget(this);
+  DeferredJobs::of_process().forget(this);
 }
 
 // The counts are written within a second, even if no further event arrives.
@@ -35,7 +35,7 @@ void EventRouter::keep(const std::map<std::string, Counted>& counted) {
       if (!more.trouble.empty()) { kept.trouble = more.trouble; }
     }
   }
-  Soon::of_process().run(this, [this] { flush(); });
+  DeferredJobs::of_process().run(this, [this] { flush(); });
 }
 
 void EventRouter::flush_if_due() {
@@ -46,7 +46,7 @@ void EventRouter::flush_if_due() {
   try {
     flush();
   } catch (const Error&) {
-    // The events themselves are committed; the counts are written with the next ones.
+    // The events themselves are committed; the next flush writes the counts.
   }
 }
 

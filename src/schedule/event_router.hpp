@@ -92,7 +92,7 @@ class EventRouter {
     std::size_t match = 0;  // in Subscribed::activities
   };
   class Batch;
-  class Together;
+  class SharedTransaction;
   class Routing;
 
   [[nodiscard]] std::shared_ptr<const Subscribed> subscribed();

@@ -86,26 +86,26 @@ class EventRouter::Routing {
   // page.
   static constexpr std::size_t most_alone = limits::bulk_batch;
   static constexpr std::size_t most_beside_others =
-      Together::most_together / 2;  // executions in one batch of a shared transaction
+      SharedTransaction::most_together / 2;  // executions in one batch of a shared transaction
   // Executions in the first batch; each further batch has twice as many. So the store soon has work.
   static constexpr std::size_t first_executions = limits::events_per_batch;
 
   // One transaction.
   struct Writing {
     std::vector<std::unique_ptr<Batch>> batches;
-    std::unique_ptr<Together> together;  // null: the transaction has one batch
-    std::future<void> written;           // last member: its destructor waits before the batches are destroyed
+    std::unique_ptr<SharedTransaction> shared;  // null: the transaction has one batch
+    std::future<void> written;                  // last member: its destructor waits before the batches are destroyed
 
     ~Writing() {
-      if (together) { together->close(); }
+      if (shared) { shared->close(); }
     }
   };
 
   // Writes the filled batch: in the open shared transaction if there is room, otherwise in a new transaction as soon as
   // another one may start.
   void write() {
-    if (!writing_.empty() && writing_.back().together && filling_->is_plain() &&
-        writing_.back().together->has_room_for(*filling_)) {
+    if (!writing_.empty() && writing_.back().shared && filling_->is_plain() &&
+        writing_.back().shared->has_room_for(*filling_)) {
       hand_over();
       return;
     }
@@ -117,7 +117,7 @@ class EventRouter::Routing {
 
   void hand_over() {
     Writing& writing = writing_.back();
-    if (writing.together->put(*filling_)) {
+    if (writing.shared->put(*filling_)) {
       keep_filled(writing);
       return;
     }
@@ -128,11 +128,10 @@ class EventRouter::Routing {
   void start_writing(std::launch how) {
     Writing& writing = writing_.emplace_back();
     if (how == std::launch::async && router_.writes_together_ && filling_->is_plain()) {
-      writing.together = std::make_unique<Together>();
-      writing.together->put(*filling_);
+      writing.shared = std::make_unique<SharedTransaction>();
+      writing.shared->put(*filling_);
       keep_filled(writing);
-      writing.written =
-          std::async(how, [this, together = writing.together.get()] { together->write(router_.engine_); });
+      writing.written = std::async(how, [this, shared = writing.shared.get()] { shared->write(router_.engine_); });
       return;
     }
     keep_filled(writing);
@@ -157,7 +156,7 @@ class EventRouter::Routing {
     std::exception_ptr error;
     while (writing_.size() > (error ? 0 : left)) {
       Writing& first = writing_.front();
-      if (first.together) { first.together->close(); }
+      if (first.shared) { first.shared->close(); }
       try {
         first.written.get();
         for (const std::unique_ptr<Batch>& batch : first.batches) { batch->settle(answers_, counted_, renamed_); }

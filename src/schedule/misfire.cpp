@@ -42,8 +42,8 @@ std::int64_t count_ticks(const CronTrigger& trigger, const Span& span) {
   return trigger.timetable.count(not_before_start(trigger, span.after), not_after_end(trigger, span.until));
 }
 
-// The last missed tick after the cursor. A tick is due before the next one is scheduled, so jitter can only make the
-// last candidate not missed yet.
+// The last missed tick after the cursor. A tick is due before the next tick is scheduled, so jitter delays only the
+// last candidate past the grace.
 std::optional<Time> last_missed(const CronTrigger& trigger, const Situation& situation) {
   const Span before_grace{.after = situation.cursor, .until = situation.now - trigger.misfire_grace - moment};
   const std::optional<Time> tick = last_tick(trigger, before_grace);

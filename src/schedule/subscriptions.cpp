@@ -7,7 +7,7 @@
 
 namespace hapax::schedule {
 
-// The values of the pointers in one event, each looked up on first use.
+// The values of the pointers in one event; each is looked up at its first use.
 struct Subscriptions::Lookup {
   struct Found {
     bool looked = false;

@@ -74,7 +74,7 @@ class Turn {
     }
   }
 
-  // Drops the runs that this change would start, as the next tick would end them at once.
+  // Drops the runs that this change would start, because the next tick would end them at once.
   void take_back() {
     change_.admit.clear();
     change_.add.overlapped += runs_;

@@ -14,7 +14,7 @@ namespace hapax::schedule {
 namespace {
 
 constexpr std::size_t kept_definitions = 20'000;
-constexpr int activities_at_once = 64;                // due activities handled by one look
+constexpr int activities_at_once = 64;                // the most due activities that one look handles
 constexpr std::size_t ticker_batch_bytes = 32 << 20;  // of inputs in one transaction
 
 // The size of a transaction.
@@ -144,12 +144,12 @@ void Ticker::apply_alone(const model::ActivityChange& change, const model::DueAc
   } catch (const Error& error) {
     if (is_away(error)) { throw; }
     say("activity '" + change.id + "' waits: " + trouble_of(error));
-    put_off(due, look.now, trouble_of(error));
+    store_postponed(due, look.now, trouble_of(error));
   }
 }
 
-// If another transaction has locked the activity, there is nothing to do: its owner is changing the activity.
-void Ticker::put_off(const model::DueActivity& due, Time now, const std::string& trouble) {
+// If another transaction has locked the activity, postponing is not needed: that transaction changes the activity.
+void Ticker::store_postponed(const model::DueActivity& due, Time now, const std::string& trouble) {
   try {
     const model::ActivityChange later = postpone(due, now, trouble);
     static_cast<void>(engine_.change_activities({&later, 1}));
@@ -167,7 +167,7 @@ void Ticker::applied(const model::ActivityChange& change, const model::ActivityR
       say("activity '" + change.id + "': queue '" + request.queue.name + "' is draining, " + request.identity->key +
           " is not started");
     } else {
-      say("activity '" + change.id + "': " + request.identity->key + " is there already and is not started again");
+      say("activity '" + change.id + "': " + request.identity->key + " exists already and is not started again");
     }
   }
 }

@@ -62,7 +62,7 @@ class Ticker {
   [[nodiscard]] engine::CatalogueCache& catalogue(const std::string& namespace_name);
   void apply(std::span<const model::ActivityChange> changes, std::span<const model::DueActivity> due, Look& look);
   void apply_alone(const model::ActivityChange& change, const model::DueActivity& due, Look& look);
-  void put_off(const model::DueActivity& due, Time now, const std::string& trouble);
+  void store_postponed(const model::DueActivity& due, Time now, const std::string& trouble);
   void applied(const model::ActivityChange& change, const model::ActivityReply& reply, Look& look);
   void say(const std::string& text) const;
 

@@ -21,7 +21,7 @@ using absl::CivilSecond;
 using std::chrono::seconds;
 using Kind = absl::TimeZone::TimeInfo::CivilKind;
 
-// The zone database's folder, found as absl finds it.
+// Returns the zone database's folder by the rules that absl uses.
 fs::path database() {
   const char* const folder = std::getenv("TZDIR");
   return folder != nullptr && *folder != '\0' ? folder : "/usr/share/zoneinfo";

@@ -5,7 +5,7 @@
 namespace hapax {
 
 std::string AnyStarted::await_json() const {
-  if (!run_) { throw UsageError("this was never started"); }
+  if (!run_) { throw UsageError("this handle is empty: nothing was started"); }
   return run_->await(position_);
 }
 

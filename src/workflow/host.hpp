@@ -1,4 +1,4 @@
-// Host: what workflows need of the program that runs them. The app is one; the workflow room knows it by this alone.
+// Host: the interface through which workflows call the app that runs them.
 #pragma once
 
 #include <hapax/options.hpp>
@@ -23,7 +23,7 @@ namespace hapax::workflow {
 
 class Support;
 
-// Any thread may call it. Its workflows hold it weakly or for as long as a run lasts.
+// Any thread may call a Host. Its workflows hold a weak pointer, or a shared one for as long as a run lasts.
 class Host {
  public:
   virtual ~Host() = default;
@@ -35,7 +35,7 @@ class Host {
                                                            const EnqueueOptions& options, model::Kind kind) = 0;
   // Runs `body` in a transaction of the store and writes in it the turn that `body` returns.
   virtual void transaction(const std::function<model::Advance(Transaction&)>& body) = 0;
-  // The functions of its workflows; made when first asked for.
+  // Returns the functions of the app's workflows; made at the first call.
   [[nodiscard]] virtual std::shared_ptr<Support> support() = 0;
 };
 

@@ -1,9 +1,9 @@
-// Values that a workflow's function got and that do not convert to the type it asked for.
+// Errors for values that do not convert to the type for which a workflow's function asked.
 //
-// A signal, or the result of a task or child, may come from another program. A value that does not convert is an error
-// of that call and is recorded behind it, so that the function may catch the error and does the same on every replay.
-// If the journal goes on without such a record, the code that wrote it could read the value: the code has changed, and
-// the run is parked.
+// A signal, or the result of a task or child, may come from another program. A value that does not convert makes that
+// call throw. The error is recorded behind the call's entry, so that the function may catch it and every replay throws
+// it again. If the journal goes on without such a record, the code that wrote it could read the value: the code has
+// changed, and the run is parked.
 #include "workflow/workflow_run.hpp"
 
 #include <hapax/error.hpp>
@@ -47,8 +47,7 @@ void WorkflowRun::invalid(std::int32_t position, const Unfit& unfit) {
   record_invalid(position, unfit);
 }
 
-// Only the workflow's own code writes a step's result. If the result comes from the journal, other code than this wrote
-// it.
+// Only the workflow's own code writes a step's result. If the result comes from the journal, other code wrote it.
 void WorkflowRun::invalid_step(const Unfit& unfit) {
   if (!last_step_ran_here_) { misfit(replay_.at(last_step_).name, unfit.why); }
   record_invalid(last_step_, unfit);

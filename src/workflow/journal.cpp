@@ -79,7 +79,8 @@ std::string describe(Entry entry, std::string_view name) {
   return text;
 }
 
-// Written by hand, so that the result, which may be large, is neither parsed nor escaped again.
+// The text is written without a JSON library, so that the result, which may be large, is neither parsed nor escaped
+// again.
 std::string encode_step(const StepRecord& record) {
   std::string text;
   text.reserve(64 + record.result.size());

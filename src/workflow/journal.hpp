@@ -14,19 +14,19 @@ namespace hapax::workflow {
 
 using Entry = model::JournalKind;
 
-// A readable name: "step", "task", …
+// Returns a readable name: "step", "task", …
 [[nodiscard]] std::string_view to_string(Entry entry);
 [[nodiscard]] inline Entry entry_of(const model::JournalEntry& entry) { return static_cast<Entry>(entry.kind); }
 
-// The first entry of every journal: the build that began the run. A worker without a build does not store the entry,
-// which would be a quarter of what a three-step run writes; the stored journal then begins with entry 1.
+// The first entry of every journal: the build that began the run. A worker without a build does not store this entry,
+// because it would be a quarter of a three-step run's entries; the stored journal then begins with entry 1.
 [[nodiscard]] model::JournalEntry begin_entry(std::string_view build);
-// Puts that entry back before entries that were read from the journal's beginning.
+// Puts the begin entry before entries that were read from the journal's beginning.
 void restore_begin(std::vector<model::JournalEntry>& entries);
-// The same for display: a run that has ended also began, though it may have recorded nothing.
+// As above, for display: a run that has ended gets the begin entry even if it recorded nothing.
 void restore_begin(const model::Execution& execution, std::vector<model::JournalEntry>& entries);
 
-// "step 'charge'", "timer": one side of a divergence.
+// Returns "step 'charge'" or "timer": one side of a Divergence's text.
 [[nodiscard]] std::string describe(Entry entry, std::string_view name);
 
 struct StepRecord {

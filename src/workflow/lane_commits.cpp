@@ -1,4 +1,4 @@
-// Lanes: what is written to the store: new entries of several runs in one call, a run's outcome, a run's wait.
+// Lanes: writes to the store: new entries of several runs in one call, a run's outcome, a run's wait.
 #include "workflow/lanes.hpp"
 
 #include <hapax/error.hpp>
@@ -13,7 +13,7 @@
 namespace hapax::workflow {
 
 void Lanes::flush(std::vector<RunState>& batch) {
-  // Runs with nothing to store only have a body to run, which follows the others' records.
+  // Runs with nothing to store only have a step's body to run, after the entries of the other runs are stored.
   const auto mute =
       std::ranges::stable_partition(batch, [](const RunState& state) { return state->replay().needs_flush(); });
   std::vector<RunState> later(std::make_move_iterator(mute.begin()), std::make_move_iterator(mute.end()));
@@ -39,7 +39,7 @@ void Lanes::send(std::vector<RunState>& batch) {
     replies = options_.app->engine().advance(std::move(turns));
     base::fault_point("workflow.advance.after");
   } catch (const std::exception& error) {
-    // It is not known whether the store kept the entries: the next claim reads them from the journal.
+    // The store may or may not have kept the entries, so the next claim reads them from the journal.
     for (const RunState& state : batch) { give_back(state, error.what()); }
     batch.clear();
     return;
@@ -82,7 +82,7 @@ void Lanes::wait(const LanePtr& lane, const RunState& state) {
   } else {
     const std::lock_guard lock(mutex_);
     const Uuid id = run->claim().id;
-    // An earlier claim of this run, whose session was lost.
+    // The cached state belongs to an earlier claim, whose session was lost.
     if (const auto old = cache_.find(id); old != cache_.end()) {
       old->second.lane->discard.push_back(std::move(old->second.state));
       old->second.lane->work.notify_one();
@@ -94,12 +94,13 @@ void Lanes::wait(const LanePtr& lane, const RunState& state) {
     trim(lane, mine);
   }
   for (const RunState& old : mine) { drop(old); }
-  // Only now: after this the run may be claimed again at any moment.
+  // settle() comes last: after it the run may be claimed again at any moment.
   settle(run, std::move(finish));
 }
 
-// Holding mutex_: evicts runs beyond the limit, the longest unused first. Runs of this lane go to `mine`; other lanes
-// find theirs in Lane::discard. A run that waits inside a catch block stays: unwinding would run the rest of the block.
+// Evicts runs beyond the limit, the longest unused first. The caller holds mutex_. Runs of this lane go to `mine`, runs
+// of other lanes to their Lane::discard. A run that waits inside a catch block stays, because unwinding would run the
+// rest of the block.
 void Lanes::trim(const LanePtr& lane, std::vector<RunState>& mine) {
   auto next = ages_.begin();
   while (cache_.size() > static_cast<std::size_t>(options_.cached) && next != ages_.end()) {

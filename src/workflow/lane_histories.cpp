@@ -1,4 +1,4 @@
-// Lanes: runs as they come to this process: with their journals and events from the store.
+// Lanes: reads the journals and events of claimed runs from the store.
 #include "workflow/lanes.hpp"
 
 #include <hapax/error.hpp>

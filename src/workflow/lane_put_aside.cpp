@@ -1,4 +1,4 @@
-// Lanes: runs that cannot go on here: they are left to another build, parked, snoozed or given back.
+// Lanes: leaves runs that cannot continue here to another build, parks them, snoozes them or gives them back.
 #include "workflow/lanes.hpp"
 
 #include <hapax/error.hpp>
@@ -15,7 +15,7 @@ namespace hapax::workflow {
 
 namespace {
 
-// A released run is often claimed again by the same worker.
+// A run is left to other builds this often before it is parked: the same worker often claims a released run again.
 constexpr int left_before_parking = 16;
 constexpr std::size_t misfits_kept = 10'000;
 // Time for a worker with the right encryption key to take the run, or for an operator to repair the row.
@@ -23,8 +23,9 @@ constexpr Duration unreadable_for = std::chrono::minutes(5);
 
 }  // namespace
 
-// Another build may be able to go on (a rolling deploy), so the run is left to it for some seconds before it is parked.
-// When a parked run is tried again, it is left again, as the build that fits may have come meanwhile.
+// During a rolling deploy another build may be able to continue the run, so the run is left to other builds for some
+// seconds before it is parked. A parked run that is tried again is left to other builds again, as one that fits may
+// have started meanwhile.
 void Lanes::put_aside(const RunState& state) {
   const model::Claim& claim = state->claim();
   const bool another = another_build_is_there(claim);
@@ -75,7 +76,7 @@ void Lanes::snooze(const RunState& state, std::string_view why) {
   settle(state->run(), std::move(finish));
 }
 
-// For a run that is cancelled while it runs: reads the cancellation event, which the store has by now.
+// Reads the cancellation event of a run that is cancelled while it runs; the store has the event by now.
 void Lanes::refresh_cancel(const RunState& state) {
   if (state->replay().cancel() || state->replay().replaying()) { return; }
   const model::HistoryRequest request{.execution = state->claim().id,

@@ -1,4 +1,4 @@
-// Lanes: which lane takes which runs, and which lane is woken for them.
+// Lanes: decides which lane takes which runs and which lane is woken.
 #include "workflow/lanes.hpp"
 
 #include "engine/step_thread.hpp"
@@ -13,15 +13,16 @@ namespace hapax::workflow {
 
 namespace {
 
-// Runs whose turns are longer than this are taken one at a time, so that other lanes get the rest.
+// A lane takes runs with longer turns one at a time, so that other lanes get the rest.
 constexpr double long_turn_seconds = 0.0005;
-// How long a run that may take long waits for a lane of its own.
+// How long a run that may be slow waits for a lane of its own.
 constexpr Duration unattended_max = std::chrono::milliseconds(20);
 constexpr std::size_t passed_over_max = 64;
-// A lane that has a slow run takes a second one that has waited for unattended_max, and more only after starving_after.
+// A lane with a slow run takes a second slow run that has waited for unattended_max, and more only after
+// starving_after.
 constexpr std::size_t beside_slow_max = 2;
 constexpr Duration starving_after = std::chrono::seconds(1);
-// A function that has not come to a context call for so long is reported.
+// A function that makes no context call for this long is reported.
 constexpr Duration never_yields = std::chrono::seconds(10);
 
 }  // namespace
@@ -40,7 +41,7 @@ bool Lanes::note_speeds(const Turns& took) {
   for (const auto& [state, duration] : took) {
     const double seconds = std::chrono::duration<double>(duration).count();
     bool first = false;
-    // Most turns are of the same workflow as the one before.
+    // Most turns are of the same workflow as the turn before.
     if (known == speeds_.end() || known->first != state->name()) {
       std::tie(known, first) = speeds_.try_emplace(state->name(), seconds);
     }
@@ -67,8 +68,8 @@ bool Lanes::is_soon_looked_after(const std::string& workflow, Time now) const {
          });
 }
 
-// One run that may take long is enough, as it keeps the runs beside it waiting. Runs that are not for this lane are
-// passed over.
+// A lane takes one run that may be slow, because the runs beside it wait. Runs that this lane must not take stay in
+// `coming`.
 bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t most, std::size_t beside,
                  std::vector<engine::RunPtr>& picked) {
   std::vector<engine::RunPtr> left;
@@ -91,7 +92,7 @@ bool Lanes::pick(std::deque<engine::RunPtr>& coming, Taking taking, std::size_t 
   return full;
 }
 
-// A run that may take long goes to a lane that has nothing else or, if no lane was free for unattended_max, beside
+// A run that may be slow goes to a lane without other runs or, if no lane was free for unattended_max, to one with
 // other runs.
 bool Lanes::is_for(const engine::Run& run, Taking taking, std::size_t beside) {
   return (taking == Taking::waiting && beside == 0) || engine::engine_now() >= run.received + unattended_max;
@@ -102,7 +103,7 @@ bool Lanes::must_take(const std::deque<engine::RunPtr>& coming, std::size_t held
   return engine::engine_now() >= coming.front()->received + (held < beside_slow_max ? unattended_max : starving_after);
 }
 
-// Holding mutex_.
+// The caller holds mutex_.
 void Lanes::wake_idle() {
   for (const LanePtr& lane : lanes_) {
     if (lane->idle && !lane->asks) {

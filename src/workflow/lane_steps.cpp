@@ -1,5 +1,5 @@
-// Lanes: bodies of steps run on the lane of their run, or on an idle lane when they wait behind a long one. A run whose
-// lane stays held up leaves it: an idle lane begins the run anew from its journal.
+// Lanes: runs the bodies of steps on the lane of their run, or on an idle lane when they wait behind a long body. When
+// a lane stays held up, an idle lane begins its runs anew from their journals.
 #include "workflow/lanes.hpp"
 
 #include "engine/step_thread.hpp"
@@ -24,7 +24,7 @@ bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::
     {
       const std::lock_guard lock(mutex_);
       if (lane->bodies.empty()) { break; }
-      // Finished bodies are recorded before a body begins that may take long, and after one that did.
+      // Finished bodies are recorded before a body that may be slow begins, and after a slow one.
       more = !lane->ready.empty() && (held_up || !is_quick(lane->bodies.front()->name()));
       if (more) { break; }
       state = std::move(lane->bodies.front());
@@ -43,7 +43,7 @@ bool Lanes::run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::
       (void)goes_on(state);
       continue;
     }
-    // From here the run can leave this lane, if the next body takes long.
+    // From here another lane can take the run over, if the next body is slow.
     const std::lock_guard lock(mutex_);
     lane->ready.push_back(std::move(state));
   }
@@ -75,8 +75,8 @@ Lanes::LanePtr Lanes::held_up_lane(Time now) const {
   return found == lanes_.end() ? nullptr : *found;
 }
 
-// Unwinding a run inside a catch block would run the rest of the block, so such a run stays. A run that was stopped, or
-// whose step the store has failed, is given back by its own lane.
+// Unwinding a run inside a catch block would run the rest of the block, so such a run stays on its lane. The run's own
+// lane gives a stopped run back, and a run whose step the store has failed.
 bool Lanes::may_leave(const RunState& state) {
   return !state->in_catch() && !is_stopped(*state->run()) && state->store_trouble().empty();
 }
@@ -152,7 +152,7 @@ RunState Lanes::adopted(const RunState& left, model::History& history) {
   RunState state = make(left->run());
   if (!state) { return nullptr; }
   state->replay().load(std::move(history.entries), std::move(history.events));
-  // The first entry may be in memory alone.
+  // The first entry may be in memory only.
   if (std::max(state->replay().recorded(), 1) != std::max(left->replay().recorded(), 1)) {
     give_back(state, "another worker has gone on with it");
     return nullptr;
@@ -176,7 +176,7 @@ void Lanes::help_out(const LanePtr& lane) {
       freed = free_claimed(*other);
     }
     if (leaving.ready.empty() && leaving.bodies.empty() && !freed && !other->bodies.empty()) {
-      // The last body would wait longest.
+      // The last body would wait the longest, so the idle lane takes it.
       body = std::move(other->bodies.back());
       other->bodies.pop_back();
       ++other->lent;

@@ -15,7 +15,7 @@ using Need = detail::WorkflowRun::Need;
 
 }  // namespace
 
-// A cancellation does not count: it passes through the function as an exception.
+// A cancellation is no stop: the function gets it as an exception.
 bool Lanes::is_stopped(const engine::Run& run) {
   const engine::StopReason reason = run.stop_reason();
   return reason != engine::StopReason::none && reason != engine::StopReason::cancel_requested;
@@ -46,7 +46,7 @@ void Lanes::submit(std::vector<engine::RunPtr> runs) {
   active_.fetch_add(static_cast<int>(runs.size()));
   const std::lock_guard lock(mutex_);
   for (engine::RunPtr& run : runs) { submit_one(std::move(run)); }
-  // An idle lane takes the others if the first run takes long.
+  // An idle lane takes the other runs if the first one is slow.
   if (!fresh_.empty() && is_unknown(fresh_.front()->claim().task)) { wake_idle(); }
 }
 
@@ -116,7 +116,7 @@ void Lanes::settle(const engine::RunPtr& run, model::Finish finish) {
   news_.store(true);
 }
 
-// Called once for all outcomes that a lane has settled in a row, so that they share an exchange.
+// Reports all outcomes that a lane has settled in a row, so that the outcomes share an exchange.
 void Lanes::announce() {
   if (news_.load() && news_.exchange(false)) { on_settled_(); }
 }
@@ -140,7 +140,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
       batch.push_back(std::move(lane->todo.front()));
       lane->todo.pop_front();
     }
-    // Whether this lane is busy, or may be for long.
+    // Whether this lane is busy, or may be busy for long.
     bool full = helps || slow || taking == Taking::own;
     held += batch.size();
     if (!full) {
@@ -153,7 +153,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
   for (const RunState& state : discard) { drop(state); }
   std::erase_if(batch, [this](const RunState& state) {
     if (state->run()->start(engine::engine_now())) { return false; }
-    drop(state);  // settled meanwhile, by a shutdown or a lost session
+    drop(state);  // a shutdown or a lost session has settled the run meanwhile
     active_.fetch_sub(1);
     return true;
   });
@@ -219,11 +219,11 @@ bool Lanes::has_bodies(const LanePtr& lane) const {
 }
 
 void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
-  bool more = has_bodies(lane);  // bodies are left over from the last turn, or came back to this lane
+  bool more = has_bodies(lane);  // bodies left over from the last turn, or returned by another lane
   while (!batch.empty() || more) {
     std::vector<RunState> flushing;
     const bool quick = go_on_all(lane, batch, flushing) && !more;
-    // Runs that have arrived meanwhile join, and so do runs that waited until one of their workflow was measured: all
+    // Runs that have arrived meanwhile join, and so do runs that waited for the measurement of their workflow: all
     // entries share the commit.
     batch.clear();
     if (take(lane, batch, quick ? Taking::joining : Taking::own, flushing.size())) {
@@ -231,7 +231,7 @@ void Lanes::run(const LanePtr& lane, std::vector<RunState> batch) {
     }
     announce();
     flush(flushing);
-    // The step bodies come next; their records go with the next flush.
+    // The step bodies run next; the next flush writes their records.
     batch.clear();
     more = run_bodies(lane, std::move(flushing), batch);
   }
@@ -247,7 +247,7 @@ bool Lanes::go_on_all(const LanePtr& lane, const std::vector<RunState>& batch, s
     const Time now = engine::engine_now();
     const Duration lasted = now - std::exchange(mark, now);
     if (goes_on && !state->replay().needs_flush()) {
-      quick = false;  // its body has yet to be run and measured
+      quick = false;  // the step's body has yet to run and be measured
     } else {
       took.emplace_back(state, lasted);
     }
@@ -276,7 +276,7 @@ bool Lanes::go_on(const LanePtr& lane, const RunState& state, bool in_company) {
     switch (need) {
       case Need::step:
       case Need::transaction:
-        // Other runs of this lane could not leave it while the body runs here.
+        // Other lanes could not take over runs of this lane while the body runs here.
         if (state->replay().needs_flush() || in_company) { return true; }
         announce();  // the body may take long
         run_body(lane, state, Time(Duration(now_us)));

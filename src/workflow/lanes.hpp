@@ -1,18 +1,18 @@
 // Lanes: the threads on which workflows run.
 //
-// A lane takes claimed runs, resumes each until it needs something, and writes the journal entries of all of them to
-// the store in one call; then it goes on with these runs. So a run uses a thread only while its own code runs, and many
+// A lane takes claimed runs, resumes each until it needs something, and writes the journal entries of all these runs to
+// the store in one call; then the lane resumes the runs. So a run uses a thread only while its own code runs, and many
 // runs share a commit. A run that waits ends its claim with the outcome `waiting` and stays in memory, on the lane that
-// owns its fiber, while there is room. If it is claimed again under the very next fence, it goes on without reading its
-// journal again.
+// owns its fiber, while there is room. If the run is claimed again under the very next fence, the lane resumes it
+// without reading its journal again.
 //
-// As few lanes as possible work: two would take turns at the store, and each call would carry half as much. Another
-// lane begins when the working lanes are full, or when a function that takes long holds one up. Workflows whose steps
-// take long go to a lane one at a time. Until a workflow has been measured, one run of it is taken; the others wait,
-// for a moment, to join its commit. Bodies that wait behind an unexpectedly long one are run by idle lanes; the runs
-// themselves stay at first, as a fiber belongs to its thread. If their lane stays held up, an idle lane begins them anew
-// from their journals, and their own lane drops the old fibers later. Questions have a lane of their own, because they
-// must be answered while the others are busy.
+// As few lanes as possible work: two lanes would take turns at the store, and each call would carry half as many
+// entries. Another lane begins when the working lanes are full, or when a function that takes long holds one up. A lane
+// takes workflows with slow steps one at a time. Until a workflow has been measured, one run of it is taken; its other
+// runs wait for a moment, to join the first run's commit. Bodies that wait behind an unexpectedly long one are run by
+// idle lanes; the runs stay at first, because a fiber belongs to its thread. If their lane stays held up, an idle lane
+// begins them anew from their journals, and their own lane drops the old fibers later. Questions have a lane of their
+// own, because they must be answered while the other lanes are busy.
 #pragma once
 
 #include "base/plain_path.hpp"
@@ -69,25 +69,25 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   static constexpr std::size_t batch_max = 64;
   // Runs do not wait for a lane that has been in one function for longer than this.
   static constexpr Duration held_up_after = std::chrono::milliseconds(1);
-  // Runs leave a lane that has been in one function for longer than this.
+  // Idle lanes take over the runs of a lane that has been in one function for longer than this.
   static constexpr Duration leave_after = std::chrono::milliseconds(100);
-  // After runs could not leave, because the store did not answer, the next ones try after this.
+  // When the store does not answer while runs are taken over, lanes try again after this.
   static constexpr Duration leave_again_after = std::chrono::seconds(1);
 
   struct Lane {
     std::condition_variable work;   // there is work for this lane, or the pool stops
-    bool idle = false;              // waits on `work`; guarded by mutex_
+    bool idle = false;              // the lane waits on `work`; guarded by mutex_
     std::deque<RunState> todo;      // runs claimed again whose fibers are here; guarded by mutex_
     std::vector<RunState> discard;  // runs cached here that must be dropped; guarded by mutex_
     std::deque<RunState> bodies;    // runs with a step to run, here or on an idle lane; guarded by mutex_
     std::vector<RunState> ready;    // runs whose step has been run, here or on another lane; guarded by mutex_
-    int lent = 0;                   // how many steps other lanes run for this one; guarded by mutex_
+    int lent = 0;                   // how many steps other lanes run for this lane; guarded by mutex_
     bool ended = false;             // guarded by mutex_
     bool asks = false;              // takes questions only
     std::thread thread;
     // The lane's current activity, for look().
     std::atomic<std::int64_t> busy_since_us{0};  // 0: not in a function
-    std::atomic<std::int64_t> held_since_us{0};  // the same, bodies of steps included
+    std::atomic<std::int64_t> held_since_us{0};  // as busy_since_us, bodies of steps included
     std::atomic<bool> reported{false};
     std::mutex name_mutex;
     std::string name;
@@ -131,7 +131,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   [[nodiscard]] bool has_bodies(const LanePtr& lane) const;
   // Runs the batch, and runs whose bodies wait on this lane, until all wait, have ended or are given back.
   void run(const LanePtr& lane, std::vector<RunState> batch);
-  using Turns = std::vector<std::pair<RunState, Duration>>;  // and how long each took
+  using Turns = std::vector<std::pair<RunState, Duration>>;  // each run with the time it took
   // Resumes each run until it needs the store, waits or has ended; runs that need the store are added to `flushing`.
   // Returns true when all were quick.
   [[nodiscard]] bool go_on_all(const LanePtr& lane, const std::vector<RunState>& batch,
@@ -154,7 +154,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   void drop(const RunState& state);
   void trim(const LanePtr& lane, std::vector<RunState>& mine);
   void wake_idle();
-  // Holding mutex_.
+  // The caller holds mutex_.
   void submit_one(engine::RunPtr run);
   void submit_question(engine::RunPtr run);
   // Holding mutex_: whether turns of this workflow were measured to be short.
@@ -167,34 +167,35 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   // Records what turns took. Returns true when no workflow among them is slow.
   [[nodiscard]] bool note_speeds(const Turns& took);
   void run_body(const LanePtr& lane, const RunState& state, Time now);
-  // Called after a body. Returns false when the store failed a transactional step; the run then goes on later.
+  // Called after a body. Returns false when the store failed a transactional step; a later claim then resumes the run.
   [[nodiscard]] bool goes_on(const RunState& state);
-  // Runs the bodies of flushed runs and of bodies left over. Runs whose bodies other lanes take come back in
+  // Runs the bodies of flushed runs, and bodies left over from before. Runs whose bodies other lanes take return in
   // Lane::ready. Returns true when bodies are left over, because finished ones must be recorded first.
   [[nodiscard]] bool run_bodies(const LanePtr& lane, std::vector<RunState> flushed, std::vector<RunState>& going);
   // For an idle lane: takes runs from a lane that is held up, or runs one of their bodies.
   void help_out(const LanePtr& lane);
-  // Holding mutex_: a lane that an idle lane can help.
+  // Returns a lane that an idle lane can help, or null. The caller holds mutex_.
   [[nodiscard]] LanePtr held_up_lane(Time now) const;
-  // Holding mutex_: whether the lane is held up for so long that runs leave it. Questions stay, as their functions keep
-  // the answer to themselves until they end.
+  // Holding mutex_: whether the lane is held up for so long that idle lanes take over its runs. Questions stay, because
+  // their functions return the answer only at their end.
   [[nodiscard]] bool is_left(const Lane& lane, Time now) const;
   [[nodiscard]] static bool is_held_up(const Lane& lane, Time now, Duration since);
   [[nodiscard]] static bool may_leave(const RunState& state);
   struct Leaving {
-    std::vector<RunState> ready;   // their steps have been run
-    std::vector<RunState> bodies;  // their steps have not
+    std::vector<RunState> ready;   // runs whose steps have run
+    std::vector<RunState> bodies;  // runs whose steps have yet to run
   };
   // Holding mutex_: lends up to batch_max runs that are between two calls, of a lane that stays held up.
   [[nodiscard]] static Leaving lend_leaving(Lane& held);
   // Holding mutex_: gives runs that were claimed again, and wait for a lane that stays held up, to any lane.
   [[nodiscard]] bool free_claimed(Lane& held);
-  // Goes on with runs of another lane, anew from their journals. A step that has been run is not run again. The old
-  // fibers stay on the other lane, to be dropped there. Runs whose journals cannot be read now go back to that lane.
+  // Continues runs of another lane, anew from their journals. A step that has run does not run again. The old fibers
+  // stay on the other lane, to be dropped there. Runs whose journals cannot be read now go back to that lane.
   void adopt(const LanePtr& lane, const LanePtr& held, Leaving leaving);
-  // Makes a new run out of one that leaves its lane, and takes the history; null when the run has ended with that.
+  // Makes a new run for one that leaves its lane; the new run takes the history. Returns null when the run was given
+  // back instead.
   [[nodiscard]] RunState adopted(const RunState& left, model::History& history);
-  // Leaves a run whose transactional step the store has failed to a later claim.
+  // Gives back a run whose transactional step the store has failed, so that a later claim resumes it.
   void settle_trouble(const RunState& state);
   [[nodiscard]] static bool is_stopped(const engine::Run& run);
   void trouble(const std::string& what) const;
@@ -205,7 +206,7 @@ class Lanes final : public engine::WorkflowPool, public std::enable_shared_from_
   const std::size_t runs_at_a_time_ = base::takes_plain_path("lane-batches") ? 1 : batch_max;
   const std::shared_ptr<base::StackPool> stacks_;
   std::function<void()> on_settled_;
-  std::atomic<bool> news_{false};  // outcomes are settled and not announced
+  std::atomic<bool> news_{false};  // some outcomes are settled and not announced
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<engine::RunPtr> fresh_;

@@ -28,7 +28,7 @@ std::string refused(std::string_view type, std::string_view message) {
          ",\"message\":" + base::json_quote(base::keep_head(message, limits::error_message_bytes)) + "}}";
 }
 
-// Question and answer are JSON in strings, so that the objects around them do not add to their depth.
+// Question and answer are JSON text inside strings, so that the objects around them do not add to their depth.
 std::string ask(const std::shared_ptr<Host>& app, const std::string& input) {
   std::optional<Uuid> run;
   std::string query;
@@ -43,15 +43,15 @@ std::string ask(const std::shared_ptr<Host>& app, const std::string& input) {
   try {
     base::check_json(answer, "answer");
   } catch (const InvalidArgument& error) { return refused(failed, error.what()); }
-  std::string told = "{\"answer\":" + base::json_quote(answer) + "}";
-  if (told.size() > base::payload_limit()) {
-    return refused(failed, "the answer takes " + std::to_string(told.size()) + " bytes, the limit is " +
+  std::string text = "{\"answer\":" + base::json_quote(answer) + "}";
+  if (text.size() > base::payload_limit()) {
+    return refused(failed, "the answer takes " + std::to_string(text.size()) + " bytes, the limit is " +
                                std::to_string(base::payload_limit()));
   }
-  return told;
+  return text;
 }
 
-// Only a question that the function could not read is the caller's fault; any other exception is a failed query.
+// Only a question that does not convert is the caller's fault; any other exception is a failed query.
 std::string refused_by(const QueryThrew& threw) {
   try {
     std::rethrow_exception(threw.error);
@@ -61,12 +61,12 @@ std::string refused_by(const QueryThrew& threw) {
   } catch (const Error& error) {
     return refused(failed, error.name() + ": " + error.what());
   } catch (const std::exception& error) { return refused(failed, error.what()); } catch (...) {
-    return refused(failed, "what was thrown is no std::exception");
+    return refused(failed, "the query function threw something that is not a std::exception");
   }
 }
 
-// A refusal is an answer too, as a refused question is no failed work. Only when the store is away does this throw, so
-// that the question is tried again.
+// Returns a refusal as an answer, because a refused question is not failed work. Throws only while the store is away,
+// so that the question is tried again.
 std::string answer(const std::weak_ptr<Host>& weak, const std::string& input) {
   const auto app = weak.lock();
   if (!app) { throw ShuttingDown(); }
@@ -109,7 +109,8 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
   }
   if (is_terminal(execution->status)) {
     throw WrongStatus("workflow " + execution->id.to_string() + " has ended as " +
-                          std::string(to_string(execution->status)) + "; what it knew is gone, its result is kept",
+                          std::string(to_string(execution->status)) +
+                          "; an ended workflow answers no queries, but its result is kept",
                       execution->status);
   }
   const model::HistoryRequest request{.execution = execution->id};
@@ -124,11 +125,12 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
     } catch (...) { throw QueryThrew{std::current_exception()}; }
     known = run.queries();
   };
-  const auto played =
-      host.support()->play(claim_like(*execution, host.store().now()), std::move(histories.front()), ask);
-  if (!played.stuck.empty()) {
-    throw WrongStatus("workflow " + execution->id.to_string() + " cannot be played with the code here: " + played.stuck,
-                      execution->status);
+  const auto replayed =
+      host.support()->replay_to_end(claim_like(*execution, host.store().now()), std::move(histories.front()), ask);
+  if (!replayed.stuck.empty()) {
+    throw WrongStatus(
+        "workflow " + execution->id.to_string() + " cannot be replayed with the code here: " + replayed.stuck,
+        execution->status);
   }
   if (!answer) {
     std::string text =
@@ -142,10 +144,10 @@ std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std
 
 Function answering(std::weak_ptr<Host> app) {
   return [app = std::move(app)](WorkflowContext& context, const std::string& input) {
-    // The answer is not the step's result, as it would then be stored twice.
-    std::string told = refused(failed, "the worker that was asked was lost");
-    context.step("answer", [&] { told = answer(app, input); });
-    return told;
+    // The step does not return the answer, because the answer would then be stored twice.
+    std::string text = refused(failed, "the worker that was asked was lost");
+    context.step("answer", [&] { text = answer(app, input); });
+    return text;
   };
 }
 

@@ -1,4 +1,4 @@
-// Queries of a workflow run: in this process, and as the workflow that answers a question of another process
+// Queries of a workflow run: answered in this process, and by the workflow that answers questions of other processes
 // (model/question.hpp).
 #pragma once
 
@@ -20,7 +20,7 @@ struct QueryThrew {
 // WrongStatus, InvalidArgument or QueryThrew.
 [[nodiscard]] std::string ask_run(Host& host, const Uuid& id, std::string_view name, const std::string& question_json);
 
-// A claim as the run would have it if it were claimed now.
+// Returns the claim that the run would have if it were claimed now.
 [[nodiscard]] model::Claim claim_like(const model::Execution& execution, Time now);
 
 [[nodiscard]] Function answering(std::weak_ptr<Host> app);

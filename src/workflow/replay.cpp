@@ -12,7 +12,7 @@ constexpr std::size_t usual_entries = 8;
 
 void Replay::load(std::vector<model::JournalEntry> entries, std::vector<model::Event> events) {
   if (entries_.empty()) { restore_begin(entries); }
-  // Entries at known positions are skipped: this run sent them itself.
+  // Entries at known positions are skipped, because this run sent them.
   for (model::JournalEntry& entry : entries) {
     if (static_cast<std::size_t>(entry.position) >= entries_.size()) { entries_.push_back(std::move(entry)); }
   }

@@ -19,7 +19,7 @@ namespace {
 using detail::WorkflowRun;
 using Need = WorkflowRun::Need;
 
-// Does on this thread, for one run, what a lane does for many.
+// Runs one turn of one run on the calling thread, without a lane.
 class InlineTurn {
  public:
   InlineTurn(Host& app, WorkflowRun& run) : app_(app), run_(run) {}
@@ -29,7 +29,7 @@ class InlineTurn {
     try {
       return turn();
     } catch (...) {
-      // The store is away: the function is unwound, and the next claim goes on from the journal.
+      // The store is away, so the function is unwound, and the next claim resumes it from the journal.
       (void)run_.unwind();
       throw;
     }
@@ -169,8 +169,8 @@ model::Finish Support::run_here(const engine::RunPtr& run) {
   return InlineTurn(*app, *state).go();
 }
 
-Support::Played Support::play(model::Claim claim, model::History history,
-                              const std::function<void(WorkflowRun&)>& then) {
+Support::Replayed Support::replay_to_end(model::Claim claim, model::History history,
+                                         const std::function<void(WorkflowRun&)>& then) {
   const auto function = find(claim.task);
   if (!function) { throw NotFound("this process has no function for workflow '" + claim.task + "'"); }
   const base::AlternateStack alternate;
@@ -178,7 +178,7 @@ Support::Played Support::play(model::Claim claim, model::History history,
   const auto state = std::make_shared<WorkflowRun>(WorkflowRun::Options{
       .app = app_.lock(), .run = std::move(run), .function = function, .stacks = stacks(), .build = ""});
   state->replay().load(std::move(history.entries), std::move(history.events));
-  Played played{.need = state->resume(), .stuck = state->stuck_reason()};
+  Replayed replayed{.need = state->resume(), .stuck = state->stuck_reason()};
   try {
     if (then) { then(*state); }
   } catch (...) {
@@ -187,7 +187,7 @@ Support::Played Support::play(model::Claim claim, model::History history,
     throw;
   }
   (void)state->unwind();
-  return played;
+  return replayed;
 }
 
 }  // namespace hapax::workflow

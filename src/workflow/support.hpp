@@ -12,7 +12,7 @@
 
 namespace hapax::workflow {
 
-// One per app, shared with its workers. Any thread may call it.
+// Each app has one Support and shares it with its workers. Any thread may call it.
 class Support final : public engine::WorkflowSupport {
  public:
   explicit Support(std::weak_ptr<Host> app)
@@ -27,11 +27,12 @@ class Support final : public engine::WorkflowSupport {
   [[nodiscard]] model::Finish run_here(const engine::RunPtr& run) override;
 
   // Replays a journal to its end without recording anything; calls `then` with the suspended run.
-  struct Played {
+  struct Replayed {
     detail::WorkflowRun::Need need = detail::WorkflowRun::Need::ended;
     std::string stuck;
   };
-  Played play(model::Claim claim, model::History history, const std::function<void(detail::WorkflowRun&)>& then);
+  Replayed replay_to_end(model::Claim claim, model::History history,
+                         const std::function<void(detail::WorkflowRun&)>& then);
 
  private:
   static constexpr std::size_t usual_stack = 256 << 10;
@@ -39,10 +40,10 @@ class Support final : public engine::WorkflowSupport {
   [[nodiscard]] std::shared_ptr<base::StackPool> stacks() const;
 
   const std::weak_ptr<Host> app_;
-  mutable std::shared_mutex mutex_;                                   // guards what follows
-  std::size_t stack_ = usual_stack;                                   // the largest stack of any worker
-  std::shared_ptr<base::StackPool> stacks_;                           // of that size, for runs outside of a worker
-  std::map<std::string, std::shared_ptr<const Function>> functions_;  // also of questions
+  mutable std::shared_mutex mutex_;          // guards the members below
+  std::size_t stack_ = usual_stack;          // the largest stack of any worker
+  std::shared_ptr<base::StackPool> stacks_;  // stacks of stack_ bytes, for runs outside of a worker
+  std::map<std::string, std::shared_ptr<const Function>> functions_;  // functions by name, also of questions
 };
 
 }  // namespace hapax::workflow

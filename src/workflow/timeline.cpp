@@ -49,7 +49,7 @@ void tell_child(TimelineEntry& line, const model::JournalEntry& entry, const mod
   line.error = ended->error;
 }
 
-// Finds the signal that each wait got: the waits for a name get its signals in order.
+// Finds the signal of each wait: the waits for a name get its signals in order.
 class Signals {
  public:
   explicit Signals(const std::vector<model::Event>& events) {
@@ -190,7 +190,7 @@ Exported import_json(std::string_view text) {
   try {
     const json all = json::parse(text);
     if (all.value("format", "") != "hapax-journal-1") {
-      throw InvalidArgument("journal", "is no journal that `hapax journal export` wrote");
+      throw InvalidArgument("journal", "is not a journal of `hapax journal export`");
     }
     Exported exported;
     model::Execution& execution = exported.execution;

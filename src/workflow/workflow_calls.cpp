@@ -44,11 +44,11 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
         continue;
       }
       // If the run was cancelled while the step waited for its next attempt, that attempt does not run.
-      if (attempts > 0 && !ran_) { throw_if_cancelled(); }
+      if (attempts > 0 && !step_ran_) { throw_if_cancelled(); }
       step_body_ = &body;
       step_name_ = name;
-      need(Need::step);
-      ran_ = false;
+      suspend_for(Need::step);
+      step_ran_ = false;
       ++attempts;
       workflow::StepRecord record{.ran_for = step_ran_for_, .attempts = attempts};
       if (step_ending_.kind == engine::Ending::Kind::completed) {
@@ -74,7 +74,7 @@ std::string WorkflowRun::step(std::string_view name, const StepOptions& options,
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
-// Returns or throws the outcome that the journal has of a step.
+// Returns or throws the recorded outcome of a step.
 std::string WorkflowRun::take_result(const model::JournalEntry& entry) {
   workflow::StepRecord record = workflow::decode_step(entry);
   if (record.error) { throw StepFailed(entry.name, record.error->type, record.error->message); }
@@ -91,8 +91,8 @@ std::string WorkflowRun::transaction(std::string_view name, const std::function<
     if (const model::JournalEntry* const entry = replay_.next(Entry::step, name)) { return take_result(*entry); }
     transaction_body_ = &body;
     step_name_ = name;
-    need(Need::transaction);
-    ran_ = false;
+    suspend_for(Need::transaction);
+    step_ran_ = false;
     if (step_ending_.kind == engine::Ending::Kind::completed) {
       last_step_ = replay_.recorded() - 1;
       last_step_ran_here_ = true;
@@ -248,20 +248,20 @@ void WorkflowRun::await_all(const std::vector<std::int32_t>& positions) {
       std::erase_if(open, ready);
       return open.empty();
     };
-    // With several timers the run also wakes for the earlier ones, in vain but without harm.
+    // With several timers the run also wakes for the earlier timers, which does no harm.
     wait_until(all_ready, open);
   } catch (const Divergence& divergence) { diverge(divergence.reason); }
 }
 
 std::size_t WorkflowRun::await_any(const std::vector<std::int32_t>& positions) {
   enter("any");
-  if (positions.empty()) { throw UsageError("ctx.any of nothing would wait for ever"); }
+  if (positions.empty()) { throw UsageError("ctx.any without arguments would wait for ever"); }
   try {
     if (const auto* const entry = replay_.peek(); entry != nullptr && workflow::entry_of(*entry) != Entry::cancelled) {
       const auto index =
           static_cast<std::size_t>(workflow::decode_number(*replay_.next(Entry::choice, "any"), "index"));
       if (index >= positions.size()) {
-        throw Divergence{"the journal chose number " + std::to_string(index) + " of those waited for, the code has " +
+        throw Divergence{"the journal chose number " + std::to_string(index) + " of the awaited ones, the code has " +
                          std::to_string(positions.size())};
       }
       return index;

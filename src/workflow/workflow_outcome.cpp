@@ -1,4 +1,4 @@
-// WorkflowRun: how a turn ends: the run's outcome or its wait, and the children that end with it.
+// WorkflowRun: the end of a turn: the run's outcome or its wait, and the children that end with the run.
 #include <hapax/error.hpp>
 
 #include "base/limits.hpp"
@@ -45,7 +45,7 @@ namespace hapax::detail {
 
 namespace {
 
-// A parked run is tried again after this plus a random time of up to as much, so that many do not come at once.
+// A parked run is tried again after stuck_wait to twice that, at random, so that many runs do not come at once.
 constexpr Duration stuck_wait = std::chrono::seconds(10);
 constexpr Duration leave_wait = std::chrono::milliseconds(250);
 
@@ -130,7 +130,7 @@ std::vector<Uuid> WorkflowRun::children_to_cancel() const {
       }
       const auto data = nlohmann::json::parse(entry.data, nullptr, false);
       if (data.value("close", "") == "abandon") { continue; }
-      // The id is the requested one: a workflow that the start only joined is not this run's to cancel.
+      // The id is the requested one, because this run must not cancel a workflow that existed before.
       if (const auto id = Uuid::parse(data.value("id", ""))) { children.push_back(*id); }
     }
   };

@@ -26,8 +26,8 @@ using workflow::Unwind;
 
 // The stack that a context call and the functions it calls need. A step's body runs on the lane's stack.
 constexpr std::size_t stack_reserve = 24 << 10;
-// A function that catches its unwinding this often in a row will not stop.
-constexpr int swallowed_max = 1000;
+// A function that catches its unwinding this often in a row counts as one that does not stop.
+constexpr int caught_unwinds_max = 1000;
 // The run whose function runs on this thread now; null while a step's body runs.
 thread_local WorkflowRun* current = nullptr;
 
@@ -66,14 +66,14 @@ WorkflowRun::Need WorkflowRun::resume() {
   fiber_->resume(name_.c_str());
   current = nullptr;
   if (fiber_->done()) {
-    over_.store(true);
+    has_ended_.store(true);
     if (!stuck_.empty()) { return Need::stuck; }
     return unwinding_ ? Need::unwound : Need::ended;
   }
   return need_;
 }
 
-// Runs on the fiber.
+// The fiber runs body().
 void WorkflowRun::body() {
   ending_ = engine::run_handler(
       [this](engine::Run& run) {
@@ -89,20 +89,21 @@ void WorkflowRun::body() {
         } catch (...) {
           if (unwinding_) { return engine::Ending::released(); }
           if (!replay_.replaying()) { throw; }
-          stuck_ = thrown_where_the_journal_goes_on();
+          stuck_ = stuck_reason_of_exception();
           return engine::Ending::released();
         }
       },
       *run_);
 }
 
-// Inside a catch block: the stuck reason for an exception that the function throws where the journal goes on.
-std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
+// Returns the stuck reason for an exception that the function throws where the journal goes on. Call this in a catch
+// block.
+std::string WorkflowRun::stuck_reason_of_exception() const {
   std::string doing = "throws";
   try {
     throw;
   } catch (const std::exception& error) { doing += std::string(": ") + error.what(); } catch (...) {
-    doing += " what is no std::exception";
+    doing += " something that is not a std::exception";
   }
   try {
     replay_.expect_end(doing);
@@ -111,15 +112,15 @@ std::string WorkflowRun::thrown_where_the_journal_goes_on() const {
 }
 
 void WorkflowRun::inherit_step(WorkflowRun& other) {
-  if (!other.ran_) { return; }
+  if (!other.step_ran_) { return; }
   step_ending_ = std::move(other.step_ending_);
   step_ran_for_ = other.step_ran_for_;
-  ran_ = true;
+  step_ran_ = true;
   replay_.inherit(other.step_name_);
 }
 
 void WorkflowRun::run_step_or_transaction() {
-  if (ran_) { return; }
+  if (step_ran_) { return; }
   need_ == Need::transaction ? run_transaction() : run_step();
 }
 
@@ -130,12 +131,12 @@ void WorkflowRun::run_step() {
       engine::run_handler([this](engine::Run&) { return engine::Ending::completed((*step_body_)()); }, *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
-  ran_ = true;
+  step_ran_ = true;
 }
 
 void WorkflowRun::run_transaction() {
   const Time start = engine::engine_now();
-  // The step's own entry comes behind `started`, if that is not stored yet.
+  // The step's own entry comes behind the `started` entry, if that is not stored yet.
   std::vector<model::JournalEntry> entries = replay_.fresh();
   model::JournalEntry& entry = entries.emplace_back();
   entry.position = replay_.recorded() + static_cast<std::int32_t>(entries.size()) - 1;
@@ -146,7 +147,7 @@ void WorkflowRun::run_transaction() {
   step_ending_ = engine::run_handler(
       [&](engine::Run& run) {
         std::string result;
-        // A failure of the store is no outcome of the step: the journal will tell whether the step took effect.
+        // A failure of the store is no outcome of the step: the journal shows later whether the step took effect.
         bool in_body = false;
         try {
           app_->transaction([&](Transaction& tx) {
@@ -170,7 +171,7 @@ void WorkflowRun::run_transaction() {
       *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
-  ran_ = !committed;  // a committed one is in the journal
+  step_ran_ = !committed;  // the journal has a committed step's outcome
   if (committed) {
     (void)replay_.add(Entry::step, entry.name, entry.data);
     replay_.kept(replay_.now());
@@ -180,10 +181,10 @@ void WorkflowRun::run_transaction() {
 bool WorkflowRun::unwind() {
   if (!fiber_ || fiber_->done()) { return true; }
   unwinding_ = true;
-  while (!fiber_->done() && swallowed_ < swallowed_max) { (void)resume(); }
+  while (!fiber_->done() && caught_unwinds_ < caught_unwinds_max) { (void)resume(); }
   if (fiber_->done()) { return true; }
   fiber_->abandon();
-  over_.store(true);
+  has_ended_.store(true);
   return false;
 }
 
@@ -208,13 +209,13 @@ std::optional<std::string> WorkflowRun::answer(std::string_view query, const std
 void WorkflowRun::enter_uncounted(const char* what) {
   if (current != this) {
     const std::string call = std::string("ctx.") + what + " of workflow '" + name_ + "'";
-    if (over_.load()) { throw UsageError(call + " was called after its run had ended"); }
+    if (has_ended_.load()) { throw UsageError(call + " was called after its run had ended"); }
     if (std::this_thread::get_id() == thread_ && in_step_.load()) {
       throw UsageError(call + " was called from inside a step; a step's body may not use the context");
     }
-    throw UsageError(call + " was called from another thread than the one its function runs on");
+    throw UsageError(call + " was called on another thread than its function's");
   }
-  if (unwinding_) { need(Need::unwound); }
+  if (unwinding_) { suspend_for(Need::unwound); }
   if (continued_) { throw Unwind{}; }
   if (fiber_->stack_left() < stack_reserve) {
     diverge("its stack is nearly used up (" + std::to_string(fiber_->stack_left()) +
@@ -230,14 +231,14 @@ void WorkflowRun::enter(const char* what) {
 
 // A destructor that runs while an exception is in flight must not throw. The fiber then stays suspended, and the lane
 // abandons it.
-void WorkflowRun::need(Need what) {
+void WorkflowRun::suspend_for(Need what) {
   if (!unwinding_) {
     need_ = what;
     fiber_->suspend();
   }
   while (unwinding_) {
-    if (std::uncaught_exceptions() == 0 && ++swallowed_ < swallowed_max) { throw Unwind{}; }
-    swallowed_ = swallowed_max;
+    if (std::uncaught_exceptions() == 0 && ++caught_unwinds_ < caught_unwinds_max) { throw Unwind{}; }
+    caught_unwinds_ = caught_unwinds_max;
     need_ = Need::unwound;
     fiber_->suspend();
   }
@@ -246,8 +247,8 @@ void WorkflowRun::need(Need what) {
 void WorkflowRun::diverge(std::string reason) {
   if (stuck_.empty()) { stuck_ = std::move(reason); }
   unwinding_ = true;
-  need(Need::unwound);
-  std::abort();  // not reached: need() throws while unwinding
+  suspend_for(Need::unwound);
+  std::abort();  // not reached: suspend_for() throws while unwinding
 }
 
 void WorkflowRun::throw_cancelled() {
@@ -266,7 +267,7 @@ void WorkflowRun::throw_if_cancelled() {
     }
     return;
   }
-  // A step that was run is recorded first.
+  // The outcome of a step that has run is recorded first.
   if (replay_.cancel() && !replay_.replaying()) {
     replay_.add(Entry::cancelled, "", workflow::encode_number("call", call_));
     throw_cancelled();
@@ -304,7 +305,7 @@ void WorkflowRun::add_instant(std::int32_t position, Duration after) {
 
 void WorkflowRun::wait_until(const std::function<bool()>& ready, const std::vector<std::int32_t>& positions) {
   while (true) {
-    // A recorded cancellation of this very call counts before anything that came later.
+    // A recorded cancellation of this call comes before any later event.
     const model::JournalEntry* const entry = replay_.peek();
     if (entry != nullptr && workflow::entry_of(*entry) == Entry::cancelled) { throw_if_cancelled(); }
     if (ready()) { return; }
@@ -319,7 +320,7 @@ void WorkflowRun::wait_until(const std::function<bool()>& ready, const std::vect
         add_instant(position, workflow::decode_step(waited).delay);
       }
     }
-    need(Need::wait);
+    suspend_for(Need::wait);
   }
 }
 

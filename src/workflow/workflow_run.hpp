@@ -1,9 +1,9 @@
-// WorkflowRun: one run of a workflow's function in this process: its fiber, its journal, and what it waits for.
+// WorkflowRun: one run of a workflow's function in this process: its fiber, its journal and its present wait.
 //
-// Two sides use it, both on the thread of its lane. The lane resumes it, does what it needs (runs a step's body, writes
-// entries to the store, keeps it until something happens) and resumes it again. The function, on the fiber, calls it
-// through WorkflowContext. A copied context may keep a WorkflowRun alive after its function has ended; calls then
-// throw, as the run has ended.
+// Two sides use it, both on the thread of its lane. The lane resumes the run, does what the run needs (runs a step's
+// body, writes entries to the store, keeps the run until an event comes) and resumes it again. The function, on the
+// fiber, calls the run through WorkflowContext. A copied context may keep a WorkflowRun alive after its function has
+// ended; calls then throw, as the run has ended.
 #pragma once
 
 #include <hapax/workflow_context.hpp>
@@ -30,8 +30,8 @@ using Function = std::function<std::string(WorkflowContext&, const std::string& 
 // Thrown through a workflow's function to unwind it. Only hapax throws and catches it.
 struct Unwind {};
 
-// Cancels `children` and all other live child workflows of the run that must not outlive it, before the run ends: a
-// child may have continued as new. Blocks; throws what the store throws.
+// Cancels `children` and, as a child may have continued as new, all other live child workflows that must not outlive
+// the run. Call this before the run ends. Blocks; throws what the store throws.
 void cancel_children(store::Store& store, const model::Claim& parent, std::vector<Uuid> children);
 
 }  // namespace hapax::workflow
@@ -56,34 +56,35 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
 
   // ---- The lane's side ---------------------------------------------------------------------------------------------
   enum class Need : std::uint8_t {
-    step,         // run_step() must be called, once all new entries are in the store
-    transaction,  // run_transaction() must be called, also after that
+    step,         // the lane must call run_step(), once all new entries are in the store
+    transaction,  // the lane must call run_transaction(), once all new entries are in the store
     wait,         // the run waits for an event, or for the time in wait_finish()
     ended,        // the function has ended; finish() says how
-    unwound,      // the function was unwound; there is nothing to record
+    unwound,      // the function was unwound; the lane records nothing
     stuck,        // the code does not fit the journal; stuck_reason() says why
   };
   // Runs the function until it needs something.
   [[nodiscard]] Need resume();
   void run_step_or_transaction();
-  // Takes over the outcome of a step that was run for `other`, which has the same journal and is given up before the
-  // outcome was recorded. This run must be new. A function that asks for another call than this step is parked.
+  // Takes over the outcome of a step that has run for `other`, which has the same journal and is given up before the
+  // outcome was recorded. This run must be new. If its function makes another call than this step, the run is parked.
   void inherit_step(WorkflowRun& other);
-  // Why the store could not run a transactional step. The run is then given back, as the step may have taken effect.
+  // Returns why the store could not run a transactional step; empty: no trouble. With trouble the run is given back,
+  // because the step may have taken effect.
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
   [[nodiscard]] bool is_continued() const { return continued_ != nullptr; }
-  // How the function ended, with the entries that are not yet in the store.
+  // Returns the function's outcome, with the entries that are not yet in the store.
   [[nodiscard]] model::Finish finish();
   [[nodiscard]] model::Finish wait_finish();
-  // The outcome that leaves the run to a worker whose code fits: due again after 250 ms, nothing recorded. A run that
-  // was parked before keeps its reason.
+  // Returns the outcome that leaves the run to a worker whose code fits: due again after 250 ms, nothing recorded. A
+  // run that was parked before keeps its reason.
   [[nodiscard]] model::Finish leave_finish(bool still_stuck) const;
-  // Children that must be cancelled before the run ends.
+  // Returns the children that must be cancelled before the run ends.
   [[nodiscard]] std::vector<Uuid> children_to_cancel() const;
   // Throws workflow::Unwind through the function. Returns false when the function does not end; its fiber is then
   // abandoned.
   bool unwind();
-  // The run was claimed again, and no other worker had it in between.
+  // Takes the new claim of a run that no other worker had in between.
   void reclaimed(engine::RunPtr run);
 
   [[nodiscard]] workflow::Replay& replay() { return replay_; }
@@ -126,7 +127,7 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   // Throws an error: the value of the entry at `position` (a signal, task or child) does not convert to the type that
   // the function asks for.
   [[noreturn]] void invalid(std::int32_t position, const Unfit& unfit);
-  // The same for the result of the step that the function called last.
+  // As invalid(), for the result of the step that the function called last.
   [[noreturn]] void invalid_step(const Unfit& unfit);
 
  private:
@@ -136,15 +137,16 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   };
 
   void body();
-  [[nodiscard]] std::string thrown_where_the_journal_goes_on() const;
+  [[nodiscard]] std::string stuck_reason_of_exception() const;
   void run_step();
   void run_transaction();
-  // Every context call begins with one of these two. Calls that may write to the journal are counted, as a cancellation
-  // is recorded with the number of the call that threw it. Uncounted calls may come and go with the code.
+  // Every context call begins with one of the next two functions. Calls that may write to the journal are counted,
+  // because a cancellation is recorded with the number of the call that threw it. A change of the code may add or
+  // remove uncounted calls.
   void enter(const char* what);
   void enter_uncounted(const char* what);
-  // Suspends the function until the lane has done what is needed.
-  void need(Need need);
+  // Suspends the function until the lane has done `need`.
+  void suspend_for(Need need);
   [[noreturn]] void diverge(std::string reason);
   void throw_if_cancelled();
   void throw_cancelled();
@@ -174,24 +176,24 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   const bool read_only_;
   const Uuid id_;
   const std::string name_;
-  std::optional<std::string> workflow_id_;  // read when first asked for
+  std::optional<std::string> workflow_id_;  // read at the first call of workflow_id()
   workflow::Replay replay_;
   std::unique_ptr<base::Fiber> fiber_;
   std::thread::id thread_;
   std::atomic<bool> in_step_{false};
-  std::atomic<bool> over_{false};
-  int swallowed_ = 0;
+  std::atomic<bool> has_ended_{false};
+  int caught_unwinds_ = 0;
 
   Need need_ = Need::ended;
   const std::function<std::string()>* step_body_ = nullptr;
   const std::function<std::string(Transaction&)>* transaction_body_ = nullptr;
-  std::string step_name_;  // of the step or transaction that is run
+  std::string step_name_;  // the name of the step or transaction that runs
   std::string store_trouble_;
   engine::Ending step_ending_;
   Duration step_ran_for_{0};
-  bool ran_ = false;                 // a step has been run, and function and journal do not have its outcome yet
+  bool step_ran_ = false;            // a step has run, and neither function nor journal has its outcome yet
   std::int32_t last_step_ = -1;      // the entry of the step that was called last
-  bool last_step_ran_here_ = false;  // its result comes from this code, not from the journal
+  bool last_step_ran_here_ = false;  // the step's result comes from this code, not from the journal
   Instant instant_;
 
   std::int64_t call_ = 0;
@@ -200,8 +202,8 @@ class WorkflowRun : public std::enable_shared_from_this<WorkflowRun> {
   std::string stuck_;
   engine::Ending ending_;
   std::shared_ptr<model::NewExecution> continued_;
-  std::map<std::string, int> indexes_;                // for the keys that hapax makes
-  std::map<std::int32_t, std::size_t> signal_turns_;  // which signal of its name a position takes
+  std::map<std::string, int> indexes_;                // counters for the keys that hapax makes
+  std::map<std::int32_t, std::size_t> signal_turns_;  // the number of the signal that an entry takes
   std::map<std::string, bool, std::less<>> patches_;
   std::map<std::string, std::function<std::string(const std::string&)>, std::less<>> queries_;
 };

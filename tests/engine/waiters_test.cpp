@@ -14,7 +14,7 @@ namespace {
 
 class WaitersTest : public ::testing::Test {
  protected:
-  static Waiters::News ended(const Uuid& id, std::string result, bool keep = true) {
+  static Waiters::RecordedOutcome ended(const Uuid& id, std::string result, bool keep = true) {
     return {.outcome = {.id = id, .status = Status::completed, .result = std::move(result)}, .keep = keep};
   }
 

@@ -462,7 +462,7 @@ queue = "reports"
 )",
                               "f");
   EXPECT_THAT(
-      in_words(config),
+      describe_configuration(config),
       ElementsAre("Queue payments keeps what has ended for 30d; starts at most 100/sec over all workers; runs at "
                   "most 20 at once over all workers.",
                   "Task charge: two requests are the same when their whole input is the same.",

@@ -64,7 +64,7 @@ TEST(ConfiguredActivities, AreReadAsTheirJsonWouldBe) {
     "id": "daily", "target": {"task": "report", "queue": "reports"}, "tasks": [{"task_type": "load"}],
     "trigger": {"type": "cron", "cron": "0 9 * * MON-FRI", "time_zone": "Europe/Zurich"}})")));
   EXPECT_EQ(
-      app::in_words(activities[0]),
+      app::describe_activity(activities[0]),
       "Activity daily: at 09:00 on weekdays, Europe/Zurich, runs task report in queue reports and with it load; what "
       "is missed by 1m is dropped; runs may overlap.");
 }

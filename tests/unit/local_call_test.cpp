@@ -89,7 +89,7 @@ TEST(LocalCall, WaitsAndBlockingWorkRunOnTheCallersThread) {
     signal->raise();
     EXPECT_EQ(call.wait_on(*signal, std::chrono::minutes(1)), Woke::raised);
     EXPECT_EQ(call.pause(Duration::zero()), Woke::time_over);
-    EXPECT_TRUE(call.goes_on());
+    EXPECT_TRUE(call.may_continue());
     return Response{};
   });
   EXPECT_EQ(ask(router, {.target = "/v1/wait"}).status, 200);

@@ -22,7 +22,7 @@ std::string trouble_of(const Readiness& readiness) {
     std::future<void> wake = raised->get_future();
     if (!done->taken_or_then([raised] { raised->set_value(); })) { (void)wake.wait_for(Readiness::patience); }
   }
-  return readiness.told().at(0).trouble;
+  return readiness.verdicts().at(0).trouble;
 }
 
 TEST(Readiness, checks_run_one_at_a_time_and_at_most_once_a_second_whatever_the_number_of_askers) {
@@ -66,7 +66,7 @@ TEST(Readiness, a_check_that_hangs_is_told_within_the_patience_and_forgiven_when
   EXPECT_EQ(trouble_of(readiness), "does not answer");
   // Later callers do not wait again.
   EXPECT_TRUE(readiness.ask(std::make_shared<Signal>()));
-  EXPECT_EQ(readiness.told().at(0).trouble, "does not answer");
+  EXPECT_EQ(readiness.verdicts().at(0).trouble, "does not answer");
   EXPECT_FALSE(readiness.stop(10ms));
   let_go.set_value();
   EXPECT_TRUE(readiness.stop(60s));
@@ -76,7 +76,7 @@ TEST(Readiness, a_remark_is_told_and_does_not_count) {
   Readiness readiness;
   readiness.add_remark("durability", [] { return std::string("synchronous_commit is off"); });
   EXPECT_EQ(trouble_of(readiness), "synchronous_commit is off");
-  EXPECT_FALSE(readiness.told().front().counts);
+  EXPECT_FALSE(readiness.verdicts().front().counts);
 }
 
 TEST(Readiness, an_error_is_told_by_its_name_alone) {

@@ -62,17 +62,17 @@ class TokenBookTest : public ::testing::Test {
 
 TEST_F(TokenBookTest, TheDoorIsOpenUntilThereIsATokenAndNeverAfter) {
   TokenBook book = this->book();
-  EXPECT_EQ(book.recall_door(), TokenBook::Door::not_sure);
-  EXPECT_EQ(book.look_at_door(), TokenBook::Door::open);
-  EXPECT_EQ(book.recall_door(), TokenBook::Door::open);
+  EXPECT_EQ(book.recall_needs_token(), TokenBook::NeedsToken::unknown);
+  EXPECT_EQ(book.look_up_needs_token(), TokenBook::NeedsToken::no);
+  EXPECT_EQ(book.recall_needs_token(), TokenBook::NeedsToken::no);
   const model::Token token = make();
   clock_->advance(TokenBook::remembered_for);
-  EXPECT_EQ(book.recall_door(), TokenBook::Door::not_sure);
-  EXPECT_EQ(book.look_at_door(), TokenBook::Door::guarded);
+  EXPECT_EQ(book.recall_needs_token(), TokenBook::NeedsToken::unknown);
+  EXPECT_EQ(book.look_up_needs_token(), TokenBook::NeedsToken::yes);
   EXPECT_TRUE(store_->revoke_token("default", token.id, {"ann"}));
   clock_->advance(1h);
-  EXPECT_EQ(book.recall_door(), TokenBook::Door::guarded);
-  EXPECT_EQ(book.look_at_door(), TokenBook::Door::guarded);
+  EXPECT_EQ(book.recall_needs_token(), TokenBook::NeedsToken::yes);
+  EXPECT_EQ(book.look_up_needs_token(), TokenBook::NeedsToken::yes);
 }
 
 TEST_F(TokenBookTest, ATokenIsAskedForOnceAndThenRemembered) {
@@ -156,7 +156,7 @@ TEST_F(TokenBookTest, TokensOfAFileGuardTheDoorAndAreReadAgain) {
   token.scopes = model::parse_scopes("work");
   base::append_secret_line(file_, token_line(token));
   TokenBook book = this->book(file_);
-  EXPECT_EQ(book.recall_door(), TokenBook::Door::guarded);
+  EXPECT_EQ(book.recall_needs_token(), TokenBook::NeedsToken::yes);
   ASSERT_TRUE(book.recall(token.hash).has_value());
   EXPECT_EQ(ask(book, token.hash)->namespace_name, "shop");
 
@@ -192,7 +192,7 @@ TEST_F(TokenBookTest, ALineThatCannotBeReadIsToldAndTheOthersCount) {
   std::filesystem::remove(file_);
   clock_->advance(TokenBook::remembered_for);
   EXPECT_FALSE(ask(book, token.hash).has_value()) << "a deleted file has no tokens";
-  EXPECT_EQ(book.recall_door(), TokenBook::Door::guarded);
+  EXPECT_EQ(book.recall_needs_token(), TokenBook::NeedsToken::yes);
 }
 
 TEST_F(TokenBookTest, ABadFileIsRefusedAtStart) {

@@ -167,7 +167,8 @@ http::Response backfill(Api& api, http::Call& call) {
     return asked;
   });
   const schedule::TickRange whole = range;
-  // One batch at a time, checking the caller in between, up to a number of ticks for which the answer still comes soon.
+  // Runs one batch at a time and checks the caller in between, up to a number of ticks for which the answer still comes
+  // soon.
   schedule::Activities::Backfill report;
   const auto one_batch = [](const schedule::Activities::Backfill&, std::int64_t) { return false; };
   do {
@@ -180,7 +181,7 @@ http::Response backfill(Api& api, http::Call& call) {
     if (!some.trouble.empty()) { report.trouble = some.trouble; }
     report.next_from = some.next_from;
     if (report.next_from) { range.from = *report.next_from; }
-  } while (report.next_from && report.ticks < backfilled_ticks && call.goes_on());
+  } while (report.next_from && report.ticks < backfilled_ticks && call.may_continue());
   return json_answer(api::backfill_json(report, whole));
 }
 

@@ -23,9 +23,9 @@ void fit_to_principal(api::RequestFields& fields, const http::Principal& princip
 // Whether the answer has Retry-After: the holder is in progress, and the caller may know that.
 [[nodiscard]] bool is_in_progress(const model::Admission& admission, const http::Principal& principal);
 
-// An error about the field `from`, renamed to the name `to` that the caller used.
+// Returns an error about the field `from` as one about `to`, the name that the caller used.
 [[nodiscard]] http::Problem renamed(http::Problem problem, std::string_view from, std::string_view to);
-// InvalidArgument and its derived errors about a request, with the API's names of fields.
+// Returns an InvalidArgument or derived error about a request with the API's names of fields.
 [[nodiscard]] http::Problem named_for_api(http::Problem problem, model::Kind kind = model::Kind::task);
 
 }  // namespace hapax::api

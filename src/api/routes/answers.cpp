@@ -40,7 +40,7 @@ int query_number(const http::Request& request, std::string_view name, int usual,
   const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), value);
   if (error != std::errc{} || end != given->data() + given->size()) {
     throw InvalidArgument(std::string(name),
-                          base::quoted(*given) + " is no number; expected 1 to " + std::to_string(most));
+                          base::quoted(*given) + " is not a number; expected 1 to " + std::to_string(most));
   }
   return api::within(value, {1, most}, std::string(name));
 }

@@ -20,7 +20,7 @@
 namespace hapax::api {
 
 [[nodiscard]] http::Response json_answer(std::string body, int status = 200);
-// The text of an act's answer; "more":true says that the act was interrupted with work left.
+// Returns the text of an act's answer; "more":true means that the act was interrupted with work left.
 [[nodiscard]] std::string with_more(base::JsonObject object, bool more);
 [[nodiscard]] http::Response problem_answer_of(const http::Problem& problem);
 

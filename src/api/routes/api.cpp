@@ -31,7 +31,7 @@ Api::~Api() { stop(); }
 void Api::stop() {
   feeds_->stop();
   sessions_->stop();
-  // Background work reports to the metrics.
+  // The background work stops first, because it reports to the metrics.
   engine_->stop_background();
 }
 

@@ -1,4 +1,4 @@
-// The HTTP API: all routes under /v1 and /openapi.json, and what they share.
+// The HTTP API: all routes under /v1 and /openapi.json, and the state that they share.
 //
 // One Api serves a whole server, on all of its threads; it outlives the router that holds its routes. Routes see only
 // the principal's namespace: another tenant's execution counts as absent.
@@ -48,7 +48,7 @@ class Api {
   [[nodiscard]] app::Operations operations(const http::Call& call);
   // The execution; throws NotFound if it does not exist in `namespace_name`. Blocks: for store threads.
   [[nodiscard]] model::Execution find(const std::string& namespace_name, const Uuid& id);
-  // The same without its payloads.
+  // As find(), without payloads.
   [[nodiscard]] model::Execution find_briefly(const std::string& namespace_name, const Uuid& id);
 
   // Ends the execution if its deadline has passed and the API has to do that. True: the execution is to be read again.

@@ -1,8 +1,8 @@
 // POST /v1/executions/batch: many enqueues as NDJSON, one answer per line, in order.
 //
 // Lines are admitted in batches, each one transaction. Memory is bounded by one batch and by the answers held back: a
-// client may send all its lines before it reads, so nothing is written while the request still comes in, until the
-// answers exceed 8 MiB.
+// client may send all its lines before it reads, so no answer is written while lines still arrive, until the answers
+// exceed 8 MiB.
 #include "api/execution_json.hpp"
 #include "api/routes/admission_answer.hpp"
 #include "api/routes/answers.hpp"
@@ -91,7 +91,7 @@ class BatchEnqueue {
                                   .facts = {}};
       places_.push_back({.line = number_ + 1, .problem = {}, .text = {}});
       for (const Place& place : places_) {
-        answers_ += place.problem.empty() ? told(problem, place.line) : place.problem;
+        answers_ += place.problem.empty() ? line_answer(problem, place.line) : place.problem;
         answers_ += '\n';
       }
       places_.clear();
@@ -117,7 +117,7 @@ class BatchEnqueue {
     make(place);
     bytes_ += line.size();
     places_.push_back(std::move(place));
-    // A run of invalid lines takes room too.
+    // Invalid lines in a row take room too.
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
   }
 
@@ -127,11 +127,11 @@ class BatchEnqueue {
       batch_.push_back(request_of(place.text));
       return;
     } catch (const InvalidArgument& error) {
-      place.problem = told(named_for_api(http::problem_of(error)), place.line);
+      place.problem = line_answer(named_for_api(http::problem_of(error)), place.line);
     } catch (const http::Forbidden& error) {
-      place.problem =
-          told({.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
-               place.line);
+      place.problem = line_answer(
+          {.name = std::string(error.name()), .message = error.what(), .http_status = error.status(), .facts = {}},
+          place.line);
     }
     place.text.clear();
   }
@@ -151,14 +151,14 @@ class BatchEnqueue {
     } catch (const InvalidArgument& error) { throw RefusedLine(named_for_api(http::problem_of(error)), place.line); }
   }
 
-  // The lines before it are admitted already, so this line is refused in its place, like any other invalid line.
+  // Earlier lines are admitted already, so this line is refused in its place, like any other invalid line.
   void refuse_too_long() {
     const http::Problem problem{.name = "PayloadTooLarge",
                                 .message = "line: over " + std::to_string(limits::http_body()) + " bytes",
                                 .http_status = 413,
                                 .facts = base::JsonObject().text("field", "line").tail()};
     if (is_atomic_) { throw RefusedLine(problem, number_); }
-    places_.push_back({.line = number_, .problem = told(problem, number_), .text = {}});
+    places_.push_back({.line = number_, .problem = line_answer(problem, number_), .text = {}});
     if (places_.size() >= static_cast<std::size_t>(limits::bulk_batch)) { flush(); }
   }
 
@@ -175,7 +175,7 @@ class BatchEnqueue {
     return api::make_request(fields, tenant_->namespace_name(), tenant_->entry(call_, fields.task));
   }
 
-  static std::string told(const http::Problem& problem, std::int64_t line) {
+  static std::string line_answer(const http::Problem& problem, std::int64_t line) {
     std::string json = http::problem_json(problem);
     return "{\"line\":" + std::to_string(line) + "," + json.substr(1);
   }
@@ -205,7 +205,7 @@ class BatchEnqueue {
       if (!place.problem.empty()) {
         answers_ += place.problem;
       } else if (trouble) {
-        answers_ += told(*trouble, place.line);
+        answers_ += line_answer(*trouble, place.line);
       } else {
         add_answer(admissions[item], engine::asking_of(batch_[item]), place.line);
         ++item;
@@ -217,14 +217,14 @@ class BatchEnqueue {
     bytes_ = 0;
     if (trouble) {
       send();
-      throw StoreUnavailable(trouble->message);  // cuts the stream off: the lines after it were not read
+      throw StoreUnavailable(trouble->message);  // cuts the stream off, because the lines after this one were not read
     }
     if (answers_.size() > answers_held_back) { send(); }
   }
 
   void add_answer(const model::Admission& admission, const engine::Asking& asked, std::int64_t line) {
     if (const auto refusal = refusal_of(admission, asked, call_.principal())) {
-      answers_ += told(*refusal, line);
+      answers_ += line_answer(*refusal, line);
       return;
     }
     answers_.append("{\"line\":").append(std::to_string(line)).append(",");
@@ -239,7 +239,7 @@ class BatchEnqueue {
   // Sending a body may take long, so access is checked again. Lines admitted before still get their answers.
   void check_let_in() {
     try {
-      call_.check_still_let_in();
+      call_.recheck_access();
     } catch (const http::HttpError&) {
       if (has_answers()) { send(); }
       throw;

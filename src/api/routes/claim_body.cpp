@@ -19,7 +19,7 @@ namespace {
 
 constexpr int claims_a_call = 100;
 constexpr Duration usual_lease = std::chrono::seconds(30);
-// A claim that the worker does not list as held after this long was in a lost answer.
+// A claim that the worker does not list as held after this long counts as lost with its answer.
 constexpr Duration answer_grace = std::chrono::seconds(10);
 
 int claims_at_once() {
@@ -47,13 +47,14 @@ ReportedOutcome::Status status_of(const std::string& word, const std::string& pl
   if (word == "snoozed") return Status::snoozed;
   if (word == "released") return Status::released;
   if (word == "cancelled") return Status::cancelled;
-  refuse(place, "status", base::quoted(word) + " is none; expected completed, failed, snoozed, released or cancelled");
+  refuse(place, "status",
+         base::quoted(word) + " is not an outcome; expected completed, failed, snoozed, released or cancelled");
 }
 
 Uuid item_id(const base::JsonView& item, const std::string& place) {
   const std::string text = item.text("id");
   const std::optional<Uuid> id = Uuid::parse(text);
-  if (!id) { refuse(place, "id", base::quoted(text) + " is none; expected the claim's id"); }
+  if (!id) { refuse(place, "id", base::quoted(text) + " is not an ID; expected the claim's id"); }
   return *id;
 }
 
@@ -126,7 +127,8 @@ Uuid session_of(const base::JsonView& body, const std::string& namespace_name) {
   const std::string text = body.require_text("session", "0193f1c2-7a50-7c3e-9d7b-0d2c1a5b6e4f");
   const std::optional<Uuid> id = Uuid::parse(text);
   if (!id) {
-    throw InvalidArgument("session", base::quoted(text) + " is none; expected what POST /v1/claims answered");
+    throw InvalidArgument("session",
+                          base::quoted(text) + " is not an ID; expected the session in the answer to POST /v1/claims");
   }
   if (!is_session_of(namespace_name, *id)) {
     throw StaleLease("session " + text + " is not there, or its lease is over");
@@ -180,7 +182,7 @@ std::vector<ReportedOutcome> outcomes_of(const base::JsonView& body) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string place = "outcomes[" + std::to_string(i) + "]";
     outcomes.push_back(outcome_of(items[i], place));
-    if (!ids.insert(outcomes.back().id).second) { refuse(place, "id", "is there twice; expected each once"); }
+    if (!ids.insert(outcomes.back().id).second) { refuse(place, "id", "is given twice; expected each once"); }
   }
   return outcomes;
 }

@@ -32,11 +32,11 @@ inline constexpr std::size_t claims_bytes = 100 * limits::payload_default;
 
 // The reports of POST /v1/claims/finish.
 [[nodiscard]] std::vector<ReportedOutcome> outcomes_of(const base::JsonView& body);
-// Depth at which an outcome's result stands in the body: the object, its array, an item.
+// The depth of an outcome's result in the body: the object, its array, an item.
 inline constexpr std::size_t outcome_levels = 3;
 
-// Adds "progress" and "held" to the beat. A worker that lists all that it holds has its other claims released: their
-// answers never arrived.
+// Adds "progress" and "held" to the beat. When a worker lists all claims that it holds, the server releases its other
+// claims, whose answers never arrived.
 void read_progress(model::Beat& beat, const base::JsonView& body);
 void read_held(model::Beat& beat, const base::JsonView& body);
 

@@ -17,7 +17,7 @@ static_assert(outcomes_bytes >= 2 * limits::payload_max, "the largest result mus
 
 using Verdict = model::FinishVerdict;
 
-// Recorded in one batch with the outcomes that other workers report at the same time.
+// Records the outcomes in one batch with outcomes that other workers report at the same time.
 std::vector<Verdict> record(Api& api, http::Call& call, std::vector<RemoteSessions::Prepared> prepared) {
   struct Gathered {
     std::mutex mutex;
@@ -86,12 +86,12 @@ http::Response finish(Api& api, http::Call& call) {
     const std::vector<Verdict> answered = record(api, call, std::move(prepared));
     for (std::size_t i = 0; i < places.size(); ++i) { verdicts[places[i]] = answered[i]; }
   }
-  const std::string told = verdicts_json(ids, verdicts);
+  const std::string verdict_array = verdicts_json(ids, verdicts);
   if (std::find(verdicts.begin(), verdicts.end(), Verdict::accepted) == verdicts.end()) {
     return stale_answer("none of these executions is leased to you under that fence any more; nothing was changed",
-                        base::JsonObject().raw("verdicts", told).tail());
+                        base::JsonObject().raw("verdicts", verdict_array).tail());
   }
-  return json_answer(base::JsonObject().raw("verdicts", told).str());
+  return json_answer(base::JsonObject().raw("verdicts", verdict_array).str());
 }
 
 }  // namespace

@@ -63,9 +63,9 @@ http::Response claims_answer(Api& api, http::Call& call, const ClaimOrder& order
   return response;
 }
 
-// A claim request that lists all that its session holds is the session's only request under way. Any other claim of the
-// session was in an answer that never arrived, and is released before new claims are made. Returns the executions that
-// the session has lost.
+// When a claim request lists all that its session holds, it is the session's only request under way. Releases the
+// session's other claims, whose answers never arrived, before new claims are made. Returns the executions that the
+// session has lost.
 std::vector<Uuid> settle(Api& api, http::Call& call, const ClaimOrder& order, const base::JsonView& body) {
   if (!body.has("held") || order.is_new) { return {}; }
   model::Beat beat;
@@ -96,14 +96,14 @@ http::Response claim(Api& api, http::Call& call) {
   const Duration wait = checked_wait(body.duration("wait").value_or(Duration::zero()), "wait");
   const Time until = engine::engine_now() + wait;
   const std::vector<Uuid> lost = settle(api, call, order, body);
-  // Entered before the first look, so that no wakeup is missed in between.
+  // The call enters the queue of pollers before its first claim, so that no wakeup is missed in between.
   Pollers::Ticket ticket(api.sessions().shared_pollers(), order.queues);
   http::Woke woke = http::Woke::time_over;
   while (true) {
-    call.check_still_let_in();
+    call.recheck_access();
     RemoteSessions::Claimed claimed = call.blocking([&] { return api.sessions().claim(order); });
     if (!claimed.claims.empty()) {
-      if (std::ssize(claimed.claims) == order.limit) { ticket.pass_on(); }
+      if (std::ssize(claimed.claims) == order.limit) { ticket.wake_next(); }
       if (const std::vector<model::Claim> beyond = take_beyond(claimed.claims); !beyond.empty()) {
         try {
           call.blocking([&] { api.sessions().take_back(order, beyond); });
@@ -115,7 +115,7 @@ http::Response claim(Api& api, http::Call& call) {
     }
     // The work of the wakeup may be a task that this worker does not run, or one for a session that holds nothing.
     const bool may_be_for_another = !order.tasks.empty() || claimed.passed_over;
-    if (woke == http::Woke::raised && may_be_for_another) { ticket.pass_back(); }
+    if (woke == http::Woke::raised && may_be_for_another) { ticket.pass_wakeup_on(); }
     const Duration left = until - engine::engine_now();
     if (left <= Duration::zero()) { break; }
     Duration patience = std::min({left, ticket.patience(), http::Call::recheck_every});
@@ -158,7 +158,7 @@ http::Response extend(Api& api, http::Call& call) {
   return json_answer(object.str());
 }
 
-// Opens or renews a session without a claim: a worker learns that it is accepted before there is work.
+// Opens or renews a session without a claim, so that a worker learns before there is work that the server accepts it.
 http::Response open(Api& api, http::Call& call) {
   const ClaimOrder order =
       order_of(base::JsonView(call.body(), {"queues", "tasks", "lease", "worker", "session"}), call);

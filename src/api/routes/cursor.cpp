@@ -27,9 +27,10 @@ std::string checksum(std::string_view id, const CursorPlace& place) {
 }
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw InvalidArgument("cursor", base::quoted(text) +
-                                      " is none of this list; expected `next` of the page before, with the same "
-                                      "filters");
+  throw InvalidArgument("cursor",
+                        base::quoted(text) +
+                            " is not a cursor of this list; expected `next` of the page before, with the same "
+                            "filters");
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ http::Response list_dead_letters(Api& api, http::Call& call) {
       call.blocking([&] { return list_page(api.store(), listing_of(call.request(), *tenant, ListOf::dead_letters)); }));
 }
 
-// The dead letters of a selection. Named executions that are no dead letters are left out: POST /v1/executions/retry
-// retries those.
+// The dead letters of a selection. Named executions that are not dead letters are left out; POST /v1/executions/retry
+// retries them.
 app::Selection only_dead(const app::Operations& operations, http::Call& call, app::Selection selection) {
   if (selection.query) {
     selection.query->dead_only = true;

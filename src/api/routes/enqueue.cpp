@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration usual_wait = std::chrono::seconds(30);
 
-// The header Idempotency-Key and the key in the body must be equal if both are given.
+// Takes the key from the header Idempotency-Key. The header and the key in the body must be equal if both are given.
 void add_header_key(api::RequestFields& fields, const http::Request& request) {
   const std::optional<std::string> key = idempotency_key(request);
   if (!key) { return; }
@@ -88,7 +88,7 @@ http::Response admit(Api& api, http::Call& call, model::Kind kind) {
   try {
     fields = fields_of(call, kind);
     fit_to_principal(fields, call.principal());
-    // Checked before anything is written, rather than when the outcome is awaited.
+    // The wait is checked before anything is written, not when the outcome is awaited.
     if (fields.options.wait_timeout) { (void)checked_wait(*fields.options.wait_timeout, "wait_timeout"); }
     const auto ask = [&] {
       return engine::with_current_catalogue(tenant->catalogue(), [&] {

@@ -80,7 +80,7 @@ struct RefusedRun {
   http::Problem problem;
 };
 
-// A refusal that a retry may cure is worse than a final one, because the sender must send the event again.
+// A refusal that a retry may cure ranks as worse than a final one, because the sender must send the event again.
 std::optional<RefusedRun> worst_run(const schedule::Routed& routed) {
   std::optional<RefusedRun> worst;
   for (const schedule::Routed::Run& run : routed.runs) {
@@ -111,7 +111,8 @@ std::optional<http::Problem> refusal_of(const schedule::Routed& routed, const ht
 }
 
 // A caller without the read scope learns that the event was accepted, but not which runs it started.
-std::string told(const schedule::Event& event, const schedule::Routed& routed, const http::Principal& principal) {
+std::string event_answer(const schedule::Event& event, const schedule::Routed& routed,
+                         const http::Principal& principal) {
   std::string json;
   if (principal.read) {
     json = api::event_json(event, routed, 0);
@@ -145,11 +146,11 @@ http::Response post(Api& api, http::Call& call) {
       }
       return problem_answer_of(*refusal);
     }
-    return json_answer(told(received.events.front(), routed.front(), call.principal()));
+    return json_answer(event_answer(received.events.front(), routed.front(), call.principal()));
   }
   std::vector<std::string> items;
   for (std::size_t i = 0; i < routed.size(); ++i) {
-    items.push_back(told(received.events[i], routed[i], call.principal()));
+    items.push_back(event_answer(received.events[i], routed[i], call.principal()));
   }
   return json_answer(base::JsonObject().raw("events", base::json_array(items)).str());
 }

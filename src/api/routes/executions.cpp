@@ -63,7 +63,7 @@ http::Response attempts(Api& api, http::Call& call) {
   }));
 }
 
-// A task with a journal (ctx.once) has no timeline: its list is empty.
+// A task's journal (ctx.once) is no timeline, so the list is empty.
 http::Response journal(Api& api, http::Call& call) {
   check_query(call.request(), {"format"});
   const Uuid id = path_id(call);
@@ -88,7 +88,7 @@ model::Outcome standing(Api& api, const std::string& namespace_name, const Uuid&
   const std::optional<model::Execution> found = api.store().get(id);
   if (!found && api.store().has_expired(namespace_name, id)) {
     throw ResultExpired("the record of execution " + id.to_string() +
-                        " is gone (retention), its result cannot be told any more");
+                        " was deleted by retention, and its result with it");
   }
   model::Execution execution = api.find(namespace_name, id);
   while (execution.continued_as) {

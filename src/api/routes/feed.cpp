@@ -18,8 +18,8 @@ constexpr std::size_t piece_bytes = 256 << 10;
 constexpr std::size_t known_most = 5000;
 constexpr std::size_t touched_most = 500;
 constexpr int page = 100;
-constexpr Duration look_every = std::chrono::seconds(1);
-constexpr Duration look_again = std::chrono::milliseconds(100);
+constexpr Duration refresh_every = std::chrono::seconds(1);
+constexpr Duration refresh_again = std::chrono::milliseconds(100);
 // How long a feed without listeners keeps its events, for a listener that lost its connection.
 constexpr Duration kept_for = std::chrono::seconds(60);
 
@@ -152,8 +152,8 @@ Time Feeds::step(Time now) {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(feeds_, [&](const auto& each) {
-      const Time looked_at = each.second->looked_at_;
-      return each.second.use_count() == 1 && looked_at != Time{} && now - looked_at > kept_for;
+      const Time refreshed_at = each.second->refreshed_at_;
+      return each.second.use_count() == 1 && refreshed_at != Time{} && now - refreshed_at > kept_for;
     });
     count_.store(static_cast<int>(feeds_.size()));
     feeds.assign(feeds_.begin(), feeds_.end());
@@ -162,30 +162,30 @@ Time Feeds::step(Time now) {
   for (const auto& [namespace_name, feed] : feeds) {
     const bool has_listeners = feed->has_listeners();
     if (!has_listeners) {
-      if (feed->looked_at_ == Time{}) { feed->looked_at_ = now; }
-      next = std::min(next, feed->looked_at_ + kept_for + look_every);
+      if (feed->refreshed_at_ == Time{}) { feed->refreshed_at_ = now; }
+      next = std::min(next, feed->refreshed_at_ + kept_for + refresh_every);
       continue;
     }
     // Changes that come within 100 ms are read together.
-    if (feed->has_looked_ && now - feed->looked_at_ < look_again) {
-      next = std::min(next, feed->looked_at_ + look_again);
+    if (feed->has_initial_state_ && now - feed->refreshed_at_ < refresh_again) {
+      next = std::min(next, feed->refreshed_at_ + refresh_again);
       continue;
     }
     try {
-      look(namespace_name, *feed);
+      refresh(namespace_name, *feed);
     } catch (const std::exception&) {
-      // The store is unavailable: listeners wait for the next look.
+      // The store is unavailable, so listeners wait for the next read.
     }
-    feed->looked_at_ = now;
-    next = std::min(next, now + look_every);
+    feed->refreshed_at_ = now;
+    next = std::min(next, now + refresh_every);
     feed->raise();
   }
   return next;
 }
 
-void Feeds::look(const std::string& namespace_name, Feed& feed) {
+void Feeds::refresh(const std::string& namespace_name, Feed& feed) {
   store::Store& store = engine_.store();
-  look_at_queues(namespace_name, feed);
+  compare_queues(namespace_name, feed);
   std::set<Uuid> touched;
   {
     const std::lock_guard lock(feed.mutex_);
@@ -200,7 +200,7 @@ void Feeds::look(const std::string& namespace_name, Feed& feed) {
   running.statuses = {Status::running};
   for (const model::ListQuery& query : {newest, running}) {
     for (const model::Execution& execution : store.list(query)) {
-      if (seen.insert(execution.id).second) { look_at(feed, execution); }
+      if (seen.insert(execution.id).second) { compare_execution(feed, execution); }
     }
   }
   std::vector<Uuid> others;
@@ -214,14 +214,14 @@ void Feeds::look(const std::string& namespace_name, Feed& feed) {
   others.insert(others.end(), gone.begin(), gone.end());
   for (const model::Execution& execution : store::list_briefly(store, namespace_name, others)) {
     gone.erase(execution.id);
-    if (touched.contains(execution.id) || is_terminal(execution.status)) { look_at(feed, execution); }
+    if (touched.contains(execution.id) || is_terminal(execution.status)) { compare_execution(feed, execution); }
   }
   for (const Uuid& id : gone) { feed.known_.erase(id); }
   while (feed.known_.size() > known_most) { feed.known_.erase(feed.known_.begin()); }
-  feed.has_looked_ = true;
+  feed.has_initial_state_ = true;
 }
 
-void Feeds::look_at_queues(const std::string& namespace_name, Feed& feed) {
+void Feeds::compare_queues(const std::string& namespace_name, Feed& feed) {
   for (const model::QueueInfo& info : engine_.store().queues(namespace_name)) {
     // The age of the oldest execution grows by itself, which is no change.
     model::QueueInfo compared = info;
@@ -230,18 +230,18 @@ void Feeds::look_at_queues(const std::string& namespace_name, Feed& feed) {
     std::string& known = feed.queues_[info.queue.name];
     if (known == mark) { continue; }
     known = std::move(mark);
-    if (feed.has_looked_) { feed.add("queue", api::queue_json(info)); }
+    if (feed.has_initial_state_) { feed.add("queue", api::queue_json(info)); }
   }
 }
 
-void Feeds::look_at(Feed& feed, const model::Execution& execution) {
+void Feeds::compare_execution(Feed& feed, const model::Execution& execution) {
   Feed::Seen& known = feed.known_[execution.id];
   std::string mark = mark_of(execution);
   if (known.mark == mark) { return; }
   known.mark = std::move(mark);
   known.is_over = is_terminal(execution.status);
   // Executions that existed before the first listener came are no change.
-  if (feed.has_looked_) { feed.add("execution", api::execution_json(execution, false)); }
+  if (feed.has_initial_state_) { feed.add("execution", api::execution_json(execution, false)); }
 }
 
 }  // namespace hapax::api

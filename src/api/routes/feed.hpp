@@ -2,8 +2,8 @@
 //
 // While a feed has listeners, one thread reads the namespace about once a second, and at once when a change passes
 // through this server: queues whose figures changed, the newest and the running executions, and executions seen before
-// that have ended. Changes by other processes are found only by reading, so a change that is over between two looks, or
-// one of an execution that is neither new nor running, may be missed: a stream is for screens, not a complete log.
+// that have ended. Changes by other processes are found only by reading, so a change that is over between two reads, or
+// a change of an execution that is neither new nor running, may be missed: a stream is for screens, not a complete log.
 //
 // Each event has a number. The last thousands are kept, so that a listener that comes back with its last event's number
 // gets the events that it missed. Any thread.
@@ -32,13 +32,14 @@ class Feed {
  public:
   explicit Feed(std::string epoch) : epoch_(std::move(epoch)) {}
 
-  // The events after a place, as server-sent events of about 256 KiB at most, and the place where they end.
+  // Returns the events after a place, as server-sent events of about 256 KiB at most, and the place where they end.
   struct Piece {
     std::string text;
     std::uint64_t next = 0;
   };
   [[nodiscard]] Piece after(std::uint64_t place) const;
-  // Where a listener begins: after the event that it names if that is still kept; else now, with `missed` set.
+  // Returns where a listener begins: after the event that it names if that event is still kept; else now, with `missed`
+  // set.
   struct Start {
     std::uint64_t place = 0;
     bool missed = false;
@@ -48,8 +49,8 @@ class Feed {
   void listen(const std::shared_ptr<http::Signal>& signal);
   void leave(const std::shared_ptr<http::Signal>& signal);
   [[nodiscard]] bool has_listeners() const;
-  // The initial state has been read: later differences are changes.
-  [[nodiscard]] bool has_looked() const { return has_looked_.load(); }
+  // True when the initial state has been read, so that later differences are changes.
+  [[nodiscard]] bool has_initial_state() const { return has_initial_state_.load(); }
 
  private:
   friend class Feeds;
@@ -68,9 +69,9 @@ class Feed {
   std::size_t bytes_ = 0;
   std::vector<std::shared_ptr<http::Signal>> listeners_;
   std::set<Uuid> touched_;
-  std::atomic<bool> has_looked_{false};
+  std::atomic<bool> has_initial_state_{false};
   // Used by the looking thread only.
-  Time looked_at_{};
+  Time refreshed_at_{};
   std::map<Uuid, Seen> known_;
   std::map<std::string, std::string> queues_;
 };
@@ -83,16 +84,16 @@ class Feeds {
   ~Feeds();
 
   [[nodiscard]] std::shared_ptr<Feed> feed(const std::string& namespace_name);
-  // A change passed through this server. Costs one atomic load when there are no feeds.
+  // Notes a change that passed through this server. Costs one atomic load when there are no feeds.
   void changed(const std::string& namespace_name, const Uuid& id);
   void queues_changed(const std::string& namespace_name);
   void stop();
 
  private:
   [[nodiscard]] Time step(Time now);
-  void look(const std::string& namespace_name, Feed& feed);
-  void look_at_queues(const std::string& namespace_name, Feed& feed);
-  void look_at(Feed& feed, const model::Execution& execution);
+  void refresh(const std::string& namespace_name, Feed& feed);
+  void compare_queues(const std::string& namespace_name, Feed& feed);
+  void compare_execution(Feed& feed, const model::Execution& execution);
 
   engine::Engine& engine_;
   const std::string epoch_;

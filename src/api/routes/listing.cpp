@@ -47,7 +47,8 @@ base::Digest parse_identity(const std::string& text) {
       text.size() == digest.size() * 2 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_hex) {
     throw InvalidArgument(
-        "identity", base::quoted(text) + " is none; expected 64 lower-case hex digits, as an execution tells them");
+        "identity",
+        base::quoted(text) + " is not an identity; expected 64 lower-case hex digits, as an execution shows them");
   }
   const auto digit = [](char c) { return static_cast<std::uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); };
   for (std::size_t i = 0; i < digest.size(); ++i) {
@@ -56,7 +57,7 @@ base::Digest parse_identity(const std::string& text) {
   return digest;
 }
 
-// The identity that the task's rules make of a caller's key.
+// Returns the identity that the task's rules make of a caller's key.
 base::Digest identity_of(Tenant& tenant, const std::string& task, const std::string& key,
                          const std::optional<std::string>& queue) {
   model::check_key(key);
@@ -232,7 +233,7 @@ bool each_batch(http::Call& call, const app::Operations& operations, app::Select
       if (!page.empty()) { act(page); }
     });
     if (batches.at_end()) { return true; }
-    if (!call.goes_on()) { return false; }
+    if (!call.may_continue()) { return false; }
   }
 }
 

@@ -38,9 +38,9 @@ enum class ListOf : std::uint8_t { executions, dead_letters };
 // {"filter":{"status","queue","task","tag","metadata"}} and {"all":true}.
 [[nodiscard]] app::Selection selection_of(const base::JsonView& body);
 
-// Calls `act` with batches of the selected executions (app::Batches). Each batch runs on a store thread; between batches
-// the call is checked. False: interrupted with work left, because the client has left or the server stops. Throws
-// NotFound when the query names a queue that does not exist.
+// Calls `act` with batches of the selected executions (app::Batches). Each batch runs on a store thread; between
+// batches the call is checked. Returns false when interrupted with work left, because the client has left or the server
+// stops. Throws NotFound when the query names a queue that does not exist.
 [[nodiscard]] bool each_batch(http::Call& call, const app::Operations& operations, app::Selection selection,
                               const std::function<void(const app::Page&)>& act);
 

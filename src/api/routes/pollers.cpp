@@ -27,7 +27,7 @@ Duration Pollers::Ticket::patience() const {
   return is_first ? first_patience : patience_in_line;
 }
 
-void Pollers::Ticket::pass_on() {
+void Pollers::Ticket::wake_next() {
   std::vector<std::shared_ptr<http::Signal>> others;
   {
     const std::lock_guard lock(pollers_->mutex_);
@@ -42,7 +42,7 @@ void Pollers::Ticket::pass_on() {
   for (const std::shared_ptr<http::Signal>& signal : others) { signal->raise(); }
 }
 
-void Pollers::Ticket::pass_back() {
+void Pollers::Ticket::pass_wakeup_on() {
   std::vector<std::shared_ptr<http::Signal>> others;
   {
     const std::lock_guard lock(pollers_->mutex_);
@@ -80,7 +80,7 @@ void Pollers::leave(const std::vector<model::QueueRef>& queues, const std::share
       }
     }
   }
-  // The call that is first now must look by itself, and the leaving call may have taken a wakeup meant for it.
+  // The call that is first now must claim by itself, and the leaving call may have consumed the wakeup of that call.
   for (const std::shared_ptr<http::Signal>& head : heads) { head->raise(); }
 }
 

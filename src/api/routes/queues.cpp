@@ -38,7 +38,7 @@ http::Response overview(Api& api, http::Call& call) {
       [&] { return api::overview_json(api::take_overview(api.store(), call.principal().namespace_name)); }));
 }
 
-// PUT makes a missing queue, and so do calls with "create"; for all others an unknown name is a typing error.
+// PUT and calls with "create" make a missing queue; all other calls refuse an unknown name as mistyped.
 http::Response configure(Api& api, http::Call& call, const model::QueuePatch& patch, app::Absent absent) {
   const model::QueueRef queue = path_queue(call);
   http::Response answer =
@@ -57,7 +57,7 @@ http::Response put_queues(Api& api, http::Call& call) {
     for (const base::JsonMember& member : base::json_members(body, "body")) {
       const config::QueueKey& key = *config::find_queue_key(member.name);
       if (member.value == "null") {
-        key.take_away(patch);
+        key.remove(patch);
         continue;
       }
       const bool is_text = member.value.front() == '"';
@@ -79,7 +79,7 @@ http::Response put_queues(Api& api, http::Call& call) {
 template <class Steps>
 bool finish_steps(http::Call& call, Steps& steps) {
   while (call.blocking([&] { return steps.step(); })) {
-    if (!call.goes_on()) { return false; }
+    if (!call.may_continue()) { return false; }
   }
   return true;
 }

@@ -45,8 +45,8 @@ bool RemoteSessions::is_known(const std::string& namespace_name, const ReportedO
   return given(namespace_name, outcome).has_value();
 }
 
-// For a claim that another server handed out, or this one before a restart. The store decides whether its fence is
-// still valid.
+// Reads a claim that another server handed out, or this server before a restart. The store decides whether the claim's
+// fence is still valid.
 std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::string& namespace_name,
                                                                 const ReportedOutcome& outcome) {
   const std::optional<model::Execution> found = engine_.store().get(outcome.id);
@@ -65,7 +65,7 @@ std::optional<RemoteSessions::Given> RemoteSessions::read_given(const std::strin
   made.claim.fence = outcome.fence;
   made.claim.run = found->run;
   made.claim.retry = found->retry;
-  made.claim.limited = true;  // unknown here: wakes workers once too often rather than too late
+  made.claim.limited = true;  // not known here: an extra wakeup is better than a late one
   const Duration ran = found->started_at ? engine_.store().now() - *found->started_at : Duration::zero();
   made.at = engine::engine_now() - std::max(ran, Duration::zero());
   made.session = found->session.value_or(Uuid{});
@@ -128,7 +128,7 @@ std::vector<model::FinishVerdict> RemoteSessions::record(std::span<Prepared* con
   try {
     exchange = engine_.store().exchange(finishes, nullptr);
   } catch (...) {
-    give_back();  // each may be recorded alone after this
+    give_back();  // each outcome may be recorded alone after this
     throw;
   }
   metrics_.finished(finishes, exchange.verdicts, engine::engine_now() - begun);
@@ -139,7 +139,7 @@ std::vector<model::FinishVerdict> RemoteSessions::record(std::span<Prepared* con
 
 void RemoteSessions::recorded(std::span<Prepared* const> items, const model::Exchange& exchange) {
   const bool anybody_waits = engine_.waiters().any();
-  std::vector<engine::Waiters::News> news;
+  std::vector<engine::Waiters::RecordedOutcome> recorded;
   std::vector<model::QueueRef> woken = exchange.woken;
   const auto wake = [&woken](const model::QueueRef& queue) {
     if (std::find(woken.begin(), woken.end(), queue) == woken.end()) { woken.push_back(queue); }
@@ -163,12 +163,12 @@ void RemoteSessions::recorded(std::span<Prepared* const> items, const model::Exc
         outcome.error = item.finish.error;
       }
       // Only the store knows the reason of a cancellation, so waiters get that outcome from the store.
-      if (*ended != Status::cancelled) { news.push_back({std::move(outcome), false}); }
+      if (*ended != Status::cancelled) { recorded.push_back({std::move(outcome), false}); }
     }
     if (on_change_) { on_change_(item.queue, item.finish.id); }
   }
   if (!woken.empty()) { engine_.wake_workers(woken); }
-  if (!news.empty()) { engine_.waiters().publish(news); }
+  if (!recorded.empty()) { engine_.waiters().publish(recorded); }
   if (anybody_waits) { engine_.waiters().hint(); }
 }
 
@@ -192,12 +192,12 @@ void RemoteSessions::count(const Prepared& item) {
   counted.failed += kind == Kind::failed ? 1 : 0;
   counted.retried += kind == Kind::retry ? 1 : 0;
   if (!thread_ && !stopping_) {
-    thread_ = std::make_unique<engine::StepThread>([this](Time now) { return tell_counts(now); });
+    thread_ = std::make_unique<engine::StepThread>([this](Time now) { return report_counts(now); });
     thread_->start();
   }
 }
 
-Time RemoteSessions::tell_counts(Time now) {
+Time RemoteSessions::report_counts(Time now) {
   model::Beat beat;
   {
     const std::lock_guard lock(mutex_);

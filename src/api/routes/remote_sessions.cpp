@@ -15,8 +15,8 @@ namespace hapax::api {
 
 namespace {
 
-// A claim for any task also gets workflows, which HTTP workers cannot run: each is released for this long, for a worker
-// that has its function.
+// A claim for any task also gets workflows, which HTTP workers cannot run: the server releases each workflow and delays
+// it by this long, for a worker that has its function.
 constexpr Duration workflow_pause = std::chrono::seconds(1);
 constexpr std::size_t given_most = 100'000;
 constexpr std::size_t sessions_most = 100'000;
@@ -54,7 +54,7 @@ void RemoteSessions::stop() {
   thread.reset();
   engine_.wakeups().remove(pollers_.get());
   finishes_.reset();
-  (void)tell_counts(Time{});
+  (void)report_counts(Time{});
   if (own_session_) {
     try {
       engine_.store().close_session(*own_session_);
@@ -118,8 +118,8 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
       .limit = order.limit,
       .idle = order.limit,
       .alone = true,
-      // A session that was just made holds nothing. For any other only the store knows, as several servers may serve
-      // the session.
+      // A session that was just made holds nothing. For any other session the store decides, because several servers
+      // may serve it.
       .by_holdings = !order.is_new};
   model::ClaimReply reply = store::busy_if_blocked([&] { return engine_.store().claim(request); });
   metrics_.claimed(reply.claims.size(), engine::engine_now() - begun);
@@ -131,7 +131,7 @@ RemoteSessions::Claimed RemoteSessions::claim(const ClaimOrder& order) {
   ensure_open(order);
   model::ClaimReply reply = claim_once(order);
   put_back_workflows(reply.claims);
-  book(order, reply.claims);
+  remember_claims(order, reply.claims);
   return {.claims = std::move(reply.claims), .next_due = reply.next_due, .passed_over = reply.suspects_due};
 }
 
@@ -151,7 +151,7 @@ void RemoteSessions::put_back_workflows(std::vector<model::Claim>& claims) {
   std::erase_if(claims, [](const model::Claim& claim) { return claim.kind == model::Kind::workflow; });
 }
 
-void RemoteSessions::book(const ClaimOrder& order, std::span<const model::Claim> claims) {
+void RemoteSessions::remember_claims(const ClaimOrder& order, std::span<const model::Claim> claims) {
   if (claims.empty()) { return; }
   const Time now = engine::engine_now();
   {
@@ -196,7 +196,7 @@ model::BeatReply RemoteSessions::extend(model::Beat beat) {
   return reply;
 }
 
-// A worker that names none of its executions still learns of its losses.
+// Adds the claims handed out here, so that a worker that names none of its executions still learns of its losses.
 void RemoteSessions::add_handed_out(model::Beat& beat) {
   const std::lock_guard lock(mutex_);
   const auto known = sessions_.find(beat.session);

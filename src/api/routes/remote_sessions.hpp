@@ -1,11 +1,11 @@
 // RemoteSessions: the workers that claim over HTTP.
 //
 // Sessions and leases live in the store, so that any server of a store can answer any call of a worker. This object
-// keeps only what saves work and may be lost: when a session was last renewed, which claims were handed out (so that an
-// outcome needs no read), and which calls wait for work.
+// keeps only facts that save work and may be lost: when a session was last renewed, which claims were handed out (so
+// that an outcome needs no read), and which calls wait for work.
 //
-// Any thread. claim(), open(), close(), extend(), take_back(), and prepare() unless is_known(), block and are for store
-// threads.
+// Any thread may call. claim(), open(), close(), extend(), take_back(), and prepare() unless is_known(), block and are
+// for store threads.
 #pragma once
 
 #include "api/routes/api_metrics.hpp"
@@ -68,7 +68,7 @@ class RemoteSessions {
   using OnChange = std::function<void(const model::QueueRef&, const Uuid&)>;
   void set_on_change(OnChange on_change) { on_change_ = std::move(on_change); }
 
-  // The claims due now; if there are none, when to look again, if that is known.
+  // The claims due now; without claims, when to claim again, if that is known.
   struct Claimed {
     std::vector<model::Claim> claims;
     std::optional<Duration> next_due;
@@ -83,9 +83,9 @@ class RemoteSessions {
   // The calls that wait for work: see Pollers.
   [[nodiscard]] const std::shared_ptr<Pollers>& shared_pollers() const { return pollers_; }
 
-  // Turns a report into an outcome for the store by the task's own rules. None: no such execution in the namespace, so
-  // the report is stale. Reads from the store only if another server, or this one before a restart, handed out the
-  // claim.
+  // Turns a report into an outcome for the store by the task's own rules. Returns none when the namespace has no such
+  // execution, so the report is stale. Reads from the store only if another server, or this server before a restart,
+  // handed out the claim.
   struct Prepared {
     model::Finish finish;
     model::QueueRef queue;
@@ -96,7 +96,7 @@ class RemoteSessions {
   // Whether prepare() needs no store read.
   [[nodiscard]] bool is_known(const std::string& namespace_name, const ReportedOutcome& outcome);
 
-  // Batched with other outcomes. The callback comes on another thread, after the commit.
+  // Records the outcome in a batch with others. The callback runs on another thread, after the commit.
   void finish_async(Prepared prepared, std::function<void(model::FinishVerdict, std::exception_ptr)> callback);
 
   // Renews the session. Reports as lost, once each, the executions that it no longer holds, of those handed out here or
@@ -123,7 +123,7 @@ class RemoteSessions {
   void ensure_open(const ClaimOrder& order);
   [[nodiscard]] model::ClaimReply claim_once(const ClaimOrder& order);
   void put_back_workflows(std::vector<model::Claim>& claims);
-  void book(const ClaimOrder& order, std::span<const model::Claim> claims);
+  void remember_claims(const ClaimOrder& order, std::span<const model::Claim> claims);
   [[nodiscard]] std::optional<Given> given(const std::string& namespace_name, const ReportedOutcome& outcome);
   [[nodiscard]] std::optional<Given> read_given(const std::string& namespace_name, const ReportedOutcome& outcome);
   [[nodiscard]] std::vector<model::FinishVerdict> flush(std::span<Prepared> items);
@@ -132,7 +132,7 @@ class RemoteSessions {
   void forget(const Prepared& item);
   void count(const Prepared& item);
   void add_handed_out(model::Beat& beat);
-  [[nodiscard]] Time tell_counts(Time now);
+  [[nodiscard]] Time report_counts(Time now);
 
   engine::Engine& engine_;
   ApiMetrics& metrics_;
@@ -151,8 +151,8 @@ class RemoteSessions {
 };
 
 // Calls that wait for work, by queue. When work becomes ready, the first call of the queue is woken, and the next one
-// when the call before it took as much as it asked for. The first call also looks by itself now and then, as
-// notifications may be lost.
+// when the call before it got as many claims as it asked for. The first call also claims again now and then without a
+// wakeup, because notifications may be lost.
 class Pollers : public engine::LocalWorker {
  public:
   class Ticket {
@@ -163,13 +163,13 @@ class Pollers : public engine::LocalWorker {
     ~Ticket();
 
     [[nodiscard]] http::Signal& signal() { return *signal_; }
-    // How long the call waits at most before it looks by itself.
+    // How long the call waits at most before it claims again without a wakeup.
     [[nodiscard]] Duration patience() const;
-    // This call took all it asked for, so there may be more work: wakes the next one.
-    void pass_on();
-    // This call was woken, but the ready work is not for it: wakes the call behind it. A wakeup passes through the line
-    // at most once.
-    void pass_back();
+    // Wakes the next call, because this call got as many claims as it asked for and there may be more work.
+    void wake_next();
+    // Wakes the call behind this one, because this call was woken for work that it cannot take. A wakeup passes through
+    // the line at most once.
+    void pass_wakeup_on();
 
    private:
     std::shared_ptr<Pollers> pollers_;

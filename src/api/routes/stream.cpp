@@ -11,7 +11,7 @@ namespace {
 // Proxies close a connection that is silent for a minute.
 constexpr Duration heartbeat = std::chrono::seconds(15);
 constexpr Duration first_look_wait = std::chrono::milliseconds(500);
-constexpr int first_looks = 10;
+constexpr int first_tries = 10;
 
 // Leaves the feed however the stream ends.
 class Listening {
@@ -45,10 +45,10 @@ http::Response stream(Api& api, http::Call& call) {
   const auto signal = std::make_shared<http::Signal>();
   const std::shared_ptr<Feed> feed = api.feeds().feed(call.principal().namespace_name);
   const Listening listening(feed, signal);
-  // Woken again, as the feed now has a listener.
+  // Wakes the feed again, because it now has a listener.
   api.feeds().queues_changed(call.principal().namespace_name);
-  // A client that got "ready" misses no later event, unless the store was unavailable for all of these looks.
-  for (int look = 0; look < first_looks && !feed->has_looked(); ++look) {
+  // A client that got "ready" misses no later event, unless the store was unavailable in all of these tries.
+  for (int try_number = 0; try_number < first_tries && !feed->has_initial_state(); ++try_number) {
     const http::Woke woke = call.wait_on(*signal, first_look_wait);
     if (woke == http::Woke::client_gone || woke == http::Woke::draining) { return {}; }
   }
@@ -60,7 +60,7 @@ http::Response stream(Api& api, http::Call& call) {
   std::uint64_t place = start.place;
   Duration silent{0};
   while (true) {
-    call.check_still_let_in();
+    call.recheck_access();
     const Feed::Piece piece = feed->after(place);
     place = piece.next;
     if (!piece.text.empty()) {

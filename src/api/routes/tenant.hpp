@@ -1,4 +1,4 @@
-// Tenant: the API's in-memory state for one namespace. All of it can be rebuilt at any time.
+// Tenant: the API's in-memory state for one namespace. The state can be rebuilt at any time.
 #pragma once
 
 #include <hapax/app.hpp>
@@ -27,15 +27,15 @@ class Tenant {
   [[nodiscard]] schedule::Activities& activities() { return activities_; }
   // The App of this namespace, as a program would open it.
   [[nodiscard]] App app();
-  // The same for one call, with the call's actor.
+  // As app(), for one call and with that call's actor.
   [[nodiscard]] App app_of(std::string actor);
   // Makes the queue of questions with a short retention, unless an operator has set one. The first call blocks.
   void prepare_questions();
-  // The first call blocks.
+  // Returns the router of the namespace's events. The first call blocks.
   [[nodiscard]] schedule::EventRouter& router();
 
-  // The catalogue's entry for a task, without a store call on the event loop. The store refuses a request made by an
-  // older catalogue than its own (engine::with_current_catalogue).
+  // Returns the catalogue's entry for a task, without a store call on the event loop. The store refuses a request made
+  // with an older catalogue than its own (engine::with_current_catalogue).
   [[nodiscard]] engine::CatalogueCache::Entry entry(http::Call& call, const std::string& task);
 
  private:

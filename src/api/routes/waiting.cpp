@@ -14,7 +14,7 @@ namespace hapax::api {
 
 namespace {
 
-// Shared with the callback, which may come after the call has gone on.
+// The call shares a Watch with the callback, which may run after the call has ended its wait.
 struct Watch {
   http::Signal signal;
   std::mutex mutex;
@@ -32,7 +32,7 @@ void wait_for(http::Call& call, Watch& watch, Time until, const std::function<vo
       const Duration left = until - engine::engine_now();
       if (left <= Duration::zero()) { break; }
       woke = call.wait_on(watch.signal, std::min(left, http::Call::recheck_every));
-      if (woke == http::Woke::time_over || woke == http::Woke::raised) { call.check_still_let_in(); }
+      if (woke == http::Woke::time_over || woke == http::Woke::raised) { call.recheck_access(); }
     }
   } catch (...) {
     leave();

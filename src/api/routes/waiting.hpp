@@ -8,10 +8,10 @@
 
 namespace hapax::api {
 
-// No long poll is longer, because proxies close connections that are silent for longer.
+// The longest long poll: proxies close connections that are silent for longer.
 inline constexpr Duration longest_poll = std::chrono::minutes(5);
-// Returns `wait`; throws InvalidArgument, naming the limit, when it exceeds longest_poll: a client that gets its answer
-// sooner than it asked would take that for the end of its wait.
+// Returns `wait`; throws InvalidArgument, naming the limit, when it exceeds longest_poll: with a shorter wait, the
+// client would take the answer for the end of its own wait.
 [[nodiscard]] Duration checked_wait(Duration wait, std::string_view field);
 
 // The terminal outcome; for a workflow that was continued, that of its last run. None when the time runs out, the

@@ -41,27 +41,27 @@ http::Response signal(Api& api, http::Call& call) {
 }
 
 constexpr Duration usual_query_wait = std::chrono::seconds(10);
-// A question that was not withdrawn, because its server died, ends this long after the wait for it.
+// A question whose server died before it could withdraw the question ends this long after the wait.
 constexpr Duration question_slack = std::chrono::seconds(5);
 
-// The run to ask: the last one that it was continued as. Throws for a run that no worker could answer.
+// Returns the run to ask: the last run that `id` was continued as. Throws for a run that no worker could answer for.
 model::Execution asked_run(Api& api, const std::string& namespace_name, const Uuid& id) {
   model::Execution found = api.find(namespace_name, id);
   while (found.continued_as) { found = api.find(namespace_name, *found.continued_as); }
   app::require_workflow(found);
   if (is_terminal(found.status)) {
     throw WrongStatus("workflow " + found.id.to_string() + " has ended as " + std::string(to_string(found.status)) +
-                          "; what it knew is gone, its result is kept",
+                          "; an ended workflow answers no queries, but its result is kept",
                       found.status);
   }
   return found;
 }
 
 // Throws the worker's refusal as if it were made here.
-[[noreturn]] void refuse_query(Api& api, std::string_view told, const model::Execution& asked) {
+[[noreturn]] void refuse_query(Api& api, std::string_view text, const model::Execution& asked) {
   std::string type = "QueryFailed";
   std::string message;
-  for (const base::JsonMember& member : base::json_members(told, "error")) {
+  for (const base::JsonMember& member : base::json_members(text, "error")) {
     if (member.name == "type") { type = base::json_string(member.value, "type"); }
     if (member.name == "message") { message = base::json_string(member.value, "message"); }
   }
@@ -73,21 +73,21 @@ model::Execution asked_run(Api& api, const std::string& namespace_name, const Uu
       "the worker that was asked could not answer: " + (type == "QueryFailed" ? "" : type + ": ") + message);
 }
 
-// The answer's bytes as the worker gave them.
+// Returns the answer's bytes as the worker gave them.
 std::string answer_of(Api& api, const model::Outcome& end, const model::Execution& asked) {
   if (end.status != Status::completed) {
     throw http::HttpError(502, "QueryFailed",
                           "the question ended as " + std::string(to_string(end.status)) +
                               (end.error ? ": " + end.error->type + ": " + end.error->message : ""));
   }
-  const std::string told = end.result.value_or("null");
+  const std::string text = end.result.value_or("null");
   std::vector<base::JsonMember> members;
   try {
-    members = base::json_members(told, "answer");
+    members = base::json_members(text, "answer");
   } catch (const InvalidJson&) {}
   if (members.size() == 1 && members[0].name == "error") { refuse_query(api, members[0].value, asked); }
   if (members.size() != 1 || members[0].name != "answer") {
-    throw http::HttpError(502, "QueryFailed", "what the worker answered is no answer to a query");
+    throw http::HttpError(502, "QueryFailed", "the worker's text is not an answer to a query");
   }
   return base::json_string(members[0].value, "answer");
 }
@@ -130,10 +130,10 @@ http::Response query(Api& api, http::Call& call) {
   } catch (...) { error = std::current_exception(); }
   if (!end) {
     try {
-      // Without an actor, so that the audit log does not list it.
+      // The cancellation has no actor, so that the audit log does not list it.
       const Uuid withdrawn = asked.id();
-      call.blocking([&] { (void)api.store().cancel({&withdrawn, 1}, "nobody waits for its answer any more"); });
-    } catch (const Error&) {}  // its deadline ends it
+      call.blocking([&] { (void)api.store().cancel({&withdrawn, 1}, "no client waits for the answer any more"); });
+    } catch (const Error&) {}  // the question's deadline ends it
   }
   if (error) { std::rethrow_exception(error); }
   if (!end && call.draining()) { throw ShuttingDown(); }

@@ -41,11 +41,11 @@ void plan_queue(Steps& steps, const model::QueueRef& queue, const model::QueuePa
   QueueStep step{.queue = queue, .patch = wanted};
   bool changes = false;
   for (const QueueKey& key : queue_keys()) {
-    if (!key.said(wanted)) { continue; }
+    if (!key.changes(wanted)) { continue; }
     const std::string from = key.shown(stored);
     const std::string to = key.shown(after);
     if (from == to) {
-      key.leave(step.patch);
+      key.keep(step.patch);
       continue;
     }
     changes = true;
@@ -149,7 +149,7 @@ std::vector<Change> plan(store::Store& store, const std::string& namespace_name,
 std::vector<Change> apply(store::Store& store, const std::string& namespace_name, const Config& config,
                           const std::string& actor, const AlsoApply& also) {
   Steps steps = steps_of(store, namespace_name, config);
-  // Identity settings first: they decide when two requests are the same.
+  // Identity settings come first, because they decide when two requests are the same.
   for (const model::Setting& setting : steps.settings) { store.put_setting(namespace_name, setting, actor); }
   for (const TaskStep& step : steps.tasks) {
     store.put_task(step.entry, step.note.empty() ? actor : actor + ", " + step.note);
@@ -162,7 +162,7 @@ std::vector<Change> apply(store::Store& store, const std::string& namespace_name
   }
   if (!changed.empty()) { store.announce(changed); }
   if (also) { std::ranges::move(also(), std::back_inserter(steps.changes)); }
-  // Last, so that the next start repeats a failed apply.
+  // The digest is written last, so that the next start repeats a failed apply.
   store.put_setting(namespace_name, {.name = std::string(applied_setting), .value = content_digest(config)}, actor);
   return std::move(steps.changes);
 }

@@ -1,5 +1,4 @@
-// Applies a Config to a store. The store's settings are the ones in force; the file is one of several ways to change
-// them.
+// Applies a Config to a store. The store's settings are in force; the file is one of several ways to change them.
 //
 // Settings that the file does not mention are left alone. A [tasks.X] table replaces the whole entry of the task.
 #pragma once

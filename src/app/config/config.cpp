@@ -73,7 +73,7 @@ void read_environment(Reading& reading, const Environment& environment) {
 }
 
 // Sorts by line; values and problems from outside the file come last.
-void put_in_order(Reading& reading) {
+void sort_by_line(Reading& reading) {
   const auto by_line = [](const auto& a, const auto& b) {
     return (a.line == 0 ? INT_MAX : a.line) < (b.line == 0 ? INT_MAX : b.line);
   };
@@ -87,7 +87,7 @@ Reading read_text(std::string_view text, const std::string& path, const Environm
   read_toml(reading, text);
   read_environment(reading, environment);
   check_together(reading);
-  put_in_order(reading);
+  sort_by_line(reading);
   return reading;
 }
 

@@ -94,7 +94,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 [[nodiscard]] Reading read(const std::string& path, const Environment& environment);
 [[nodiscard]] Reading read_text(std::string_view text, const std::string& path, const Environment& environment);
 
-// The configuration of a reading without problems. Throws ConfigurationError with the first problem.
+// Returns the configuration of a reading without problems. Throws ConfigurationError with the first problem.
 [[nodiscard]] Config require_good(Reading reading);
 
 // Reads the file without the environment. Both throw ConfigurationError with the first problem.
@@ -108,6 +108,6 @@ inline constexpr Duration usual_grace = std::chrono::seconds(30);
 // All effective values, set or default, for people. The source of a default is "default".
 [[nodiscard]] std::vector<Stated> effective(const Config& config);
 // The configuration in words: one sentence for each queue and task.
-[[nodiscard]] std::vector<std::string> in_words(const Config& config);
+[[nodiscard]] std::vector<std::string> describe_configuration(const Config& config);
 
 }  // namespace hapax::config

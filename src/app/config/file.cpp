@@ -152,7 +152,7 @@ Reading read(const std::string& path, const Environment& environment) {
   }
   read_environment(reading, environment);
   check_together(reading);
-  put_in_order(reading);
+  sort_by_line(reading);
   return reading;
 }
 

@@ -48,9 +48,9 @@ constexpr QueueKey key_of(std::string_view name, QueueKey::Kind kind, std::strin
   return {.name = name,
           .kind = kind,
           .absent = absent,
-          .said = [](const QueuePatch& patch) { return (patch.*Member).has_value(); },
-          .leave = [](QueuePatch& patch) { (patch.*Member).reset(); },
-          .take_away = [](QueuePatch& patch) { (patch.*Member).emplace(); },
+          .changes = [](const QueuePatch& patch) { return (patch.*Member).has_value(); },
+          .keep = [](QueuePatch& patch) { (patch.*Member).reset(); },
+          .remove = [](QueuePatch& patch) { (patch.*Member).emplace(); },
           .set =
               [](QueuePatch& patch, std::string_view text, std::string_view field) {
                 Value value{};
@@ -65,7 +65,7 @@ constexpr QueueKey key_of(std::string_view name, QueueKey::Kind kind, std::strin
 
 void set_paused(QueuePatch& patch, std::string_view text, std::string_view field) {
   if (text != "true" && text != "false") {
-    throw InvalidArgument(std::string(field), base::quoted(text) + " is none; expected true or false");
+    throw InvalidArgument(std::string(field), base::quoted(text) + " is neither true nor false");
   }
   patch.paused = text == "true";
 }
@@ -74,9 +74,9 @@ constexpr QueueKey paused_key = {
     .name = "paused",
     .kind = QueueKey::Kind::flag,
     .absent = "",
-    .said = [](const QueuePatch& patch) { return patch.paused.has_value(); },
-    .leave = [](QueuePatch& patch) { patch.paused.reset(); },
-    .take_away = [](QueuePatch& patch) { patch.paused = false; },
+    .changes = [](const QueuePatch& patch) { return patch.paused.has_value(); },
+    .keep = [](QueuePatch& patch) { patch.paused.reset(); },
+    .remove = [](QueuePatch& patch) { patch.paused = false; },
     .set = set_paused,
     .get = [](const QueueSettings& settings) { return std::optional<std::string>(settings.paused ? "true" : "false"); },
 };
@@ -111,7 +111,7 @@ const QueueKey* find_queue_key(std::string_view name) {
 
 void set_queue_value(QueuePatch& patch, const QueueKey& key, std::string_view text, std::string_view field) {
   if (!key.absent.empty() && text == key.absent) {
-    key.take_away(patch);
+    key.remove(patch);
     return;
   }
   QueuePatch alone;

@@ -19,10 +19,10 @@ struct QueueKey {
   Kind kind;
   std::string_view absent;  // the word that removes the setting: "default", "same" or "none"; flags have none
 
-  // Whether the patch sets or removes the setting.
-  bool (*said)(const model::QueuePatch&);
-  void (*leave)(model::QueuePatch&);      // makes the patch leave the setting as it is
-  void (*take_away)(model::QueuePatch&);  // makes the patch remove the setting
+  // Returns whether the patch sets or removes the setting.
+  bool (*changes)(const model::QueuePatch&);
+  void (*keep)(model::QueuePatch&);    // makes the patch keep the setting as it is
+  void (*remove)(model::QueuePatch&);  // makes the patch remove the setting
   // Sets the value in the patch. Throws InvalidArgument naming `field`.
   void (*set)(model::QueuePatch&, std::string_view text, std::string_view field);
   std::optional<std::string> (*get)(const model::QueueSettings&);

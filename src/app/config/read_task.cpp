@@ -19,7 +19,7 @@ const std::vector<std::string>& read_task_known_keys() {
 
 // The message of an error about one member. The catalogue reports a value out of range under the whole task, with the
 // request's name for the member; the message here names the file's key.
-std::string retold(const InvalidArgument& error, const std::string& where, const std::string& member) {
+std::string message_for_file(const InvalidArgument& error, const std::string& where, const std::string& member) {
   std::string message = error.what();
   if (error.field() != where) { return message; }
   const std::string inner = message.substr(where.size() + 2);
@@ -75,7 +75,7 @@ bool Reader::read_task_member(const Node& member, const std::string& where) {
   try {
     (void)model::decode_definition(alone.dump(), where);
   } catch (const InvalidArgument& error) {
-    const std::string message = retold(error, where, member.name);
+    const std::string message = message_for_file(error, where, member.name);
     const std::string key = message.substr(0, message.find(": ", where.size()));
     const Node* part = key.size() > field.size() ? member.find(key.substr(field.size() + 1)) : nullptr;
     add_problem(part == nullptr ? member : *part, key, message);

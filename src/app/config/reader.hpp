@@ -46,7 +46,7 @@ class Reader {
 [[nodiscard]] std::string key_path(std::string_view section, std::string_view name);
 
 // The first value inside `node` that JSON cannot express; null: there is none. Dates count as such values, or as their
-// text if asked.
+// text with Dates::as_text.
 enum class Dates : std::uint8_t { foreign, as_text };
 [[nodiscard]] const Node* find_foreign(const Node& node, Dates dates);
 [[nodiscard]] std::string json_text_of(const Node& node);
@@ -67,6 +67,6 @@ struct ScalarKey {
 void read_toml(Reading& reading, std::string_view text);
 void read_environment(Reading& reading, const Environment& environment);
 void check_together(Reading& reading);
-void put_in_order(Reading& reading);
+void sort_by_line(Reading& reading);
 
 }  // namespace hapax::config

@@ -26,7 +26,7 @@ void set_store(Config& config, std::string_view text, const std::string& field) 
 void set_server(Config& config, std::string_view text, const std::string& field) {
   // The message does not show the URL: the part before an @ may be a secret.
   if (!text.starts_with("http://") && !text.starts_with("https://")) {
-    throw InvalidArgument(field, "is no server's URL; expected one such as \"http://127.0.0.1:7171\"");
+    throw InvalidArgument(field, "is not a server's URL; expected one such as \"http://127.0.0.1:7171\"");
   }
   if (text.find('@') != std::string_view::npos) {
     throw InvalidArgument(field, "has a user or password in it; a token comes from server.token_file or HAPAX_TOKEN");
@@ -111,7 +111,7 @@ void set_threads(Config& config, std::string_view text, const std::string& field
 
 std::string path_in(std::string_view text, const std::string& field, const char* example) {
   if (text.empty() || text.find('\0') != std::string_view::npos) {
-    throw InvalidArgument(field, base::quoted(text) + " is no path; expected one such as \"" + example + "\"");
+    throw InvalidArgument(field, base::quoted(text) + " is not a path; expected one such as \"" + example + "\"");
   }
   return std::string(text);
 }

@@ -14,7 +14,7 @@ namespace hapax::config {
 struct Node {
   enum class Kind : std::uint8_t { table, array, text, integer, real, boolean, date };
 
-  std::string name{};  // its key, inside a table
+  std::string name{};  // the value's key, inside a table
   int line = 0;        // of the key, or of the value in an array
   int column = 0;
   Kind kind = Kind::table;

@@ -17,23 +17,24 @@ TokenBook::TokenBook(std::shared_ptr<store::Store> store, BookOptions options)
   if (options_.file.empty()) { return; }
   in_file_ = read_token_file(options_.file);
   file_read_at_ = clock_->now();
-  guarded_ = true;
+  needs_token_ = true;
 }
 
-TokenBook::Door TokenBook::recall_door() {
+TokenBook::NeedsToken TokenBook::recall_needs_token() {
   const std::lock_guard lock(mutex_);
-  if (guarded_) { return Door::guarded; }
-  return is_fresh(seen_open_at_, clock_->now()) ? Door::open : Door::not_sure;
+  if (needs_token_) { return NeedsToken::yes; }
+  return is_fresh(no_token_seen_at_, clock_->now()) ? NeedsToken::no : NeedsToken::unknown;
 }
 
-TokenBook::Door TokenBook::look_at_door() {
-  if (recall_door() == Door::guarded) { return Door::guarded; }
-  const bool guarded = store_->has_tokens();
+TokenBook::NeedsToken TokenBook::look_up_needs_token() {
+  if (recall_needs_token() == NeedsToken::yes) { return NeedsToken::yes; }
+  const bool has_tokens = store_->has_tokens();
   const std::lock_guard lock(mutex_);
-  // Once guarded, always guarded: tokens are never deleted, and a store that loses them must not open the server.
-  guarded_ = guarded_ || guarded;
-  seen_open_at_ = clock_->now();
-  return guarded_ ? Door::guarded : Door::open;
+  // A server that has needed tokens always needs tokens: tokens are never deleted, and a store that loses them must not
+  // open the server.
+  needs_token_ = needs_token_ || has_tokens;
+  no_token_seen_at_ = clock_->now();
+  return needs_token_ ? NeedsToken::yes : NeedsToken::no;
 }
 
 std::optional<TokenBook::Answer> TokenBook::recall(const base::Digest& hash) {

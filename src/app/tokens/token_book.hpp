@@ -2,8 +2,8 @@
 //
 // Answers are cached for remembered_for: a revoked token may still be accepted for that long. A new token is known at
 // once, because only answers to tokens that were presented are cached. Wrong tokens cost one read each, and memory for
-// a bounded number of them. recall() and recall_door() look in memory only; look_up() and look_at_door() may ask the
-// store and read the file.
+// a bounded number of them. recall() and recall_needs_token() look in memory only; look_up() and look_up_needs_token()
+// may ask the store and read the file.
 #pragma once
 
 #include "app/tokens/secret.hpp"
@@ -41,13 +41,13 @@ class TokenBook {
   TokenBook(std::shared_ptr<store::Store> store, BookOptions options);
 
   // Whether requests need a token.
-  enum class Door : std::uint8_t {
-    open,      // no token exists: requests need none
-    guarded,   // tokens exist or existed: requests need one
-    not_sure,  // call look_at_door()
+  enum class NeedsToken : std::uint8_t {
+    no,       // no token exists: requests need none
+    yes,      // tokens exist or existed: requests need one
+    unknown,  // call look_up_needs_token()
   };
-  [[nodiscard]] Door recall_door();
-  [[nodiscard]] Door look_at_door();
+  [[nodiscard]] NeedsToken recall_needs_token();
+  [[nodiscard]] NeedsToken look_up_needs_token();
 
   struct Answer {
     std::optional<model::Token> token;  // none: the token is not valid
@@ -80,14 +80,14 @@ class TokenBook {
   const std::shared_ptr<store::Store> store_;
   const BookOptions options_;
   const std::shared_ptr<const base::Clock> clock_;
-  std::mutex mutex_;  // guards what follows; never held while the store or the file is asked
+  std::mutex mutex_;  // guards the members below; never held while the store or the file is read
   std::vector<model::Token> in_file_;
   std::optional<Time> file_read_at_;
   std::map<base::Digest, Remembered> answers_;
   std::map<Uuid, Time> used_at_;
   std::shared_future<void> noting_;  // at most one at a time; the destructor waits for it
-  bool guarded_ = false;
-  std::optional<Time> seen_open_at_;
+  bool needs_token_ = false;
+  std::optional<Time> no_token_seen_at_;
 };
 
 }  // namespace hapax::auth

@@ -28,7 +28,7 @@ const json& member(const json& line, const char* name) {
 
 std::string text(const json& line, const char* name) {
   const json& value = member(line, name);
-  if (!value.is_string()) { throw InvalidArgument(name, "is no string"); }
+  if (!value.is_string()) { throw InvalidArgument(name, "is not a string"); }
   return value.get<std::string>();
 }
 
@@ -45,10 +45,10 @@ base::Digest parse_hash(const std::string& hex) {
 }
 
 model::Scopes parse_scope_list(const json& list) {
-  if (!list.is_array()) { throw InvalidArgument("scopes", "is no list; expected [\"enqueue\",\"read\"]"); }
+  if (!list.is_array()) { throw InvalidArgument("scopes", "is not a list; expected [\"enqueue\",\"read\"]"); }
   std::string names;
   for (const json& name : list) {
-    if (!name.is_string()) { throw InvalidArgument("scopes", "holds something else than names of scopes"); }
+    if (!name.is_string()) { throw InvalidArgument("scopes", "has an item that is not a scope's name"); }
     names += (names.empty() ? "" : ",") + name.get<std::string>();
   }
   return model::parse_scopes(names);
@@ -57,7 +57,7 @@ model::Scopes parse_scope_list(const json& list) {
 model::Token parse_line(std::string_view line) {
   base::check_json(line, "line");
   const json object = json::parse(line);
-  if (!object.is_object()) { throw InvalidArgument("line", "is no JSON object"); }
+  if (!object.is_object()) { throw InvalidArgument("line", "is not a JSON object"); }
   for (const auto& [name, value] : object.items()) {
     if (std::ranges::find(members, name) == members.end()) {
       throw InvalidArgument(base::echo(name), "unknown member" + base::suggestion(name, members));
@@ -65,7 +65,7 @@ model::Token parse_line(std::string_view line) {
   }
   model::Token token;
   const std::optional<Uuid> id = Uuid::parse(text(object, "id"));
-  if (!id) { throw InvalidArgument("id", "is no UUID"); }
+  if (!id) { throw InvalidArgument("id", "is not a UUID"); }
   token.id = *id;
   token.hash = parse_hash(text(object, "hash"));
   token.scopes = parse_scope_list(member(object, "scopes"));

@@ -1,4 +1,4 @@
-#include "http/blocking_threads.hpp"
+#include "http/store_threads.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Soon: runs small deferred jobs within a second, on one thread per process, however many routers and namespaces there
+// DeferredJobs: runs small jobs within a second, on one thread per process, however many routers and namespaces there
 // are.
 //
 // The thread exists only while there are jobs. Any thread may call.
@@ -11,10 +11,10 @@
 
 namespace hapax::schedule {
 
-class Soon {
+class DeferredJobs {
  public:
-  // Never destroyed.
-  [[nodiscard]] static Soon& of_process();
+  // The process's instance. Never destroyed.
+  [[nodiscard]] static DeferredJobs& of_process();
 
   // Runs the job once within a second, and retries it each half second while it throws. An owner has one waiting job: a
   // second one is ignored until the first has begun. The owner must call forget() before it is destroyed.

@@ -1,4 +1,4 @@
-#include "schedule/soon.hpp"
+#include "schedule/deferred_jobs.hpp"
 
 #include <chrono>
 #include <exception>
@@ -14,12 +14,12 @@ constexpr std::chrono::milliseconds gathered_for{500};
 
 }  // namespace
 
-Soon& Soon::of_process() {
-  static Soon& soon = *new Soon();
-  return soon;
+DeferredJobs& DeferredJobs::of_process() {
+  static DeferredJobs& jobs = *new DeferredJobs();
+  return jobs;
 }
 
-void Soon::run(const void* owner, std::function<void()> job) {
+void DeferredJobs::run(const void* owner, std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   waiting_.try_emplace(owner, std::move(job));
   if (has_thread_) { return; }
@@ -31,14 +31,14 @@ void Soon::run(const void* owner, std::function<void()> job) {
   }
 }
 
-void Soon::forget(const void* owner) {
+void DeferredJobs::forget(const void* owner) {
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return running_ != owner; });
   begun_.erase(owner);
   waiting_.erase(owner);
 }
 
-void Soon::loop() {
+void DeferredJobs::loop() {
   while (true) {
     std::this_thread::sleep_for(gathered_for);
     std::unique_lock lock(mutex_);
@@ -51,7 +51,7 @@ void Soon::loop() {
 }
 
 // Runs each waiting job once. Jobs added meanwhile wait for the next pass.
-void Soon::run_waiting(std::unique_lock<std::mutex>& lock) {
+void DeferredJobs::run_waiting(std::unique_lock<std::mutex>& lock) {
   begun_.swap(waiting_);
   while (!begun_.empty()) {
     Jobs::node_type job = begun_.extract(begun_.begin());

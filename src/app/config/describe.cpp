@@ -113,7 +113,7 @@ std::vector<Stated> effective(const Config& config) {
   return values;
 }
 
-std::vector<std::string> in_words(const Config& config) {
+std::vector<std::string> describe_configuration(const Config& config) {
   const IdentityStrategy usual = config.identity_default.value_or(IdentityStrategy::strict);
   std::vector<std::string> sentences;
   for (const auto& [name, patch] : config.queues) { sentences.push_back(queue_words(name, patch)); }
