@@ -87,7 +87,7 @@ export function Plot(props: PlotProps): JSX.Element {
           y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.08)] },
         },
         axes: [
-          { ...axis, size: 24, space: 70, values: (_, splits) => splits.map((value) => clock(value * 1000, zone)) },
+          { ...axis, size: 24, space: 52, values: (_, splits) => splits.map((value) => clock(value * 1000, zone)) },
           { ...axis, size: 46, space: 34, values: (_, splits) => splits.map((value) => formatted(value, unit)) },
         ],
         series: [

@@ -9,6 +9,7 @@ import { href } from '../state/router';
 import { Copy } from './copy';
 import { DiscardDialog, RetryDialog, SignalDialog } from './execution_dialogs';
 import { ErrorNote, toast } from './notes';
+import { Sentence } from './sentence';
 import { Text } from './text';
 
 interface Remedy {
@@ -16,6 +17,9 @@ interface Remedy {
   run?: () => void;
   to?: string;
 }
+
+// Their buttons do all that the command of the remedy does.
+const coveredByButtons = new Set(['dead_letter', 'paused', 'waiting']);
 
 export function Reasons({ e, reasons, onChange }: { e: Execution; reasons: Reason[]; onChange: () => void }): JSX.Element {
   const may = useMay('admin');
@@ -64,12 +68,12 @@ export function Reasons({ e, reasons, onChange }: { e: Execution; reasons: Reaso
       <ul class="reasons">
         {reasons.map((reason) => (
           <li key={reason.code + reason.sentence}>
-            <p><Text value={reason.sentence} /></p>
+            <p><Sentence value={reason.sentence} /></p>
             <div class="remedies">
               {remedies(reason).map((remedy) => remedy.to
                 ? <a key={remedy.label} class="button small" href={remedy.to}>{remedy.label}</a>
                 : <button key={remedy.label} type="button" class="small" disabled={busy} onClick={remedy.run}>{remedy.label}</button>)}
-              {reason.remedy && <span class="remedy-text"><Text value={reason.remedy} /> {reason.remedy.startsWith('hapax ') && <Copy text={reason.remedy} label="Copy the command" />}</span>}
+              {reason.remedy && !(remedies(reason).length > 0 && coveredByButtons.has(reason.code)) && <span class="remedy-text"><Text value={reason.remedy} /> {reason.remedy.startsWith('hapax ') && <Copy text={reason.remedy} label="Copy the command" />}</span>}
             </div>
           </li>
         ))}

@@ -15,7 +15,7 @@ export const sections = [
   { path: 'executions', label: 'Executions', icon: 'executions', key: 'e' },
   { path: 'queues', label: 'Queues', icon: 'queues', key: 'q' },
   { path: 'dead-letters', label: 'Dead letters', icon: 'dead-letters', key: 'd' },
-  { path: 'schedules', label: 'Schedules and events', icon: 'schedules', key: 's' },
+  { path: 'schedules', label: 'Schedules', icon: 'schedules', key: 's' },
   { path: 'workers', label: 'Workers', icon: 'workers', key: 'w' },
   { path: 'guards', label: 'Guards', icon: 'guards', key: 'u' },
   { path: 'audit', label: 'Audit', icon: 'audit', key: 'a' },

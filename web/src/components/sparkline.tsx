@@ -13,7 +13,7 @@ export function Sparkline({ values, label, bars }: { values: (number | null)[]; 
     .map((value, index) => (value === null ? null : `${(index * step).toFixed(1)},${y(value).toFixed(1)}`))
     .filter((point) => point !== null);
   return (
-    <svg class="sparkline" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${label}: at most ${most}, now ${known.at(-1) ?? 'unknown'}`}>
+    <svg class={bars ? 'sparkline bars' : 'sparkline'} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${label}: at most ${most}, now ${known.at(-1) ?? 'unknown'}`}>
       {bars ? (
         values.map((value, index) => value ? (
           <rect key={index} x={index * step} y={y(value)} width={Math.max(1, step - 1)} height={height - y(value)} />

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { count } from '../lib/format';
 
 // C0 and C1 controls except tab and line feed, zero-width and bidirectional marks, line separators, the BOM.
-// eslint-disable-next-line no-control-regex
+const names = 'NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(' ');
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
 
 export function marked(text: string): ComponentChildren[] {
@@ -14,7 +14,7 @@ export function marked(text: string): ComponentChildren[] {
   for (const found of text.matchAll(hidden)) {
     if (found.index > from) parts.push(text.slice(from, found.index));
     const code = found[0].charCodeAt(0);
-    const name = code < 0x20 ? String.fromCharCode(0x2400 + code) : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+    const name = names[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
     parts.push(<span class="control" title={`character U+${code.toString(16).toUpperCase().padStart(4, '0')}`}>{name}</span>);
     from = found.index + found[0].length;
     // A text of nothing but marks is not worth thousands of elements.

@@ -13,6 +13,9 @@ export interface Mark {
   to?: string;
 }
 
+// More fires than this are drawn thin.
+const crowd = 100;
+
 export interface Span {
   from: number;
   to: number;
@@ -42,7 +45,7 @@ export function TimeAxis({ from, to, now }: Span & { now: number }): JSX.Element
   );
 }
 
-export function Timeline({ from, to, now, marks, span, onSpan, label }: Span & { now: number; marks: Mark[]; span?: Span | null; onSpan?: (span: Span | null) => void; label: string }): JSX.Element {
+export function Timeline({ from, to, now, marks, goesOnFrom, span, onSpan, label }: Span & { now: number; marks: Mark[]; goesOnFrom?: number | undefined; span?: Span | null; onSpan?: (span: Span | null) => void; label: string }): JSX.Element {
   const { zone } = useStore(settings);
   const box = useRef<HTMLDivElement>(null);
   const [drag, setDrag] = useState<Span | null>(null);
@@ -53,11 +56,11 @@ export function Timeline({ from, to, now, marks, span, onSpan, label }: Span & {
     return from + Math.min(1, Math.max(0, (x - rect.left) / rect.width)) * (to - from);
   };
   const shown = drag ?? span;
-  const ended = marks.filter((mark) => mark.kind !== 'fire');
+  const ended = marks.filter((mark) => !mark.kind.startsWith('fire'));
   const fires = marks.length - ended.length;
   return (
     <div
-      ref={box} class={onSpan ? 'timeline can-drag' : 'timeline'} role="group"
+      ref={box} class={`timeline${onSpan ? ' can-drag' : ''}${fires > crowd ? ' crowded' : ''}`} role="group"
       aria-label={`${label}: ${ended.length} runs, ${fires} to come`}
       onPointerDown={onSpan && ((event) => {
         if (event.button !== 0 || (event.target as Element).closest('a')) return;
@@ -76,6 +79,7 @@ export function Timeline({ from, to, now, marks, span, onSpan, label }: Span & {
       {ticks(from, to).map((tick) => <i key={tick} class="grid" style={{ left: `${percent(tick)}%` }} />)}
       {now > from && now < to && <i class="now" style={{ left: `${percent(now)}%` }} />}
       {shown && <i class="span" style={{ left: `${percent(Math.min(shown.from, shown.to))}%`, width: `${Math.abs(percent(shown.to) - percent(shown.from))}%` }} />}
+      {goesOnFrom !== undefined && goesOnFrom < to && <i class="goes-on" style={{ left: `${percent(Math.max(from, goesOnFrom))}%` }} title="and so on" />}
       {marks.filter((mark) => mark.at >= from && mark.at <= to).slice(0, 600).map((mark) => {
         const text = `${mark.label}, ${exact(mark.at, zone)}`;
         const style = { left: `${percent(mark.at)}%` };

@@ -88,7 +88,7 @@ export function exact(at: number, zone: string): string {
     year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
     fractionalSecondDigits: 3,
   }).format(at);
-  return `${text.replace(',', '.')} ${zoneName(at, zone)}`;
+  return `${text.replace(',', '.').replace(/\.000$/, '')} ${zoneName(at, zone)}`;
 }
 
 export function clock(at: number, zone: string, seconds = false): string {

@@ -8,6 +8,7 @@ import { ExecutionActs } from '../components/execution_acts';
 import { ErrorNote, Loading } from '../components/notes';
 import { Tabs, type Tab } from '../components/page_head';
 import { executionNote, StatusBadge } from '../components/status';
+import { Sentence } from '../components/sentence';
 import { Text } from '../components/text';
 import { Copy } from '../components/copy';
 import { useStore } from '../lib/store';
@@ -80,7 +81,7 @@ export function ExecutionPage({ id }: { id: string }): JSX.Element {
             <StatusBadge status={e.status} note={executionNote(e)} />
             <Text value={e.task_id ?? e.task} />
           </h1>
-          <p class="sentence" aria-live="polite"><Text value={why.data?.reasons[0]?.sentence ?? ' '} /></p>
+          <p class="sentence" aria-live="polite"><Sentence value={why.data?.reasons[0]?.sentence ?? ' '} /></p>
           <p class="dim small-text mono">{e.id} <Copy text={e.id} label="Copy the id" /></p>
         </div>
         <div class="actions"><ExecutionActs e={e} onChange={reload} /></div>

@@ -22,7 +22,9 @@ import { useResource } from '../lib/use_resource';
 import { useMay } from '../state/me';
 import { go, href, place, query, setParams } from '../state/router';
 import { settings } from '../state/settings';
-import { fireMarks, rangeOf, ranges, runMarks } from './schedules';
+import { fireMarks, goesOn, rangeOf, ranges, runMarks } from './schedules';
+
+const firesRead = 500;
 
 type Asking = 'pause' | 'trigger' | 'backfill' | 'edit' | 'delete';
 
@@ -39,7 +41,7 @@ export function SchedulePage({ id }: { id: string }): JSX.Element {
   const runs = useResource(`runs ${id} ${params.get('cursor') ?? ''}`, (signal) => get<{ runs: ActivityRun[]; next: string | null }>(`${path}/runs`, { limit: 100, cursor: params.get('cursor') }, { signal }), { everyMs: 5000 });
   const data = activity.data;
   const cron = data?.kind === 'cron';
-  const fires = useResource(`preview ${id} ${data?.version ?? 0}`, (signal) => get<Preview>(`${path}/preview`, { count: 500 }, { signal }), { enabled: cron === true, everyMs: 60_000 });
+  const fires = useResource(`preview ${id} ${data?.version ?? 0}`, (signal) => get<Preview>(`${path}/preview`, { count: firesRead }, { signal }), { enabled: cron === true, everyMs: 60_000 });
   if (!data) return activity.error ? <ErrorNote error={activity.error} retry={activity.reload} what="Reading the activity" /> : <Loading what="the activity" />;
 
   const { from, to } = rangeOf(range, now);
@@ -74,7 +76,7 @@ export function SchedulePage({ id }: { id: string }): JSX.Element {
           </div>
         </div>
         <TimeAxis from={from} to={to} now={now} />
-        <Timeline from={from} to={to} now={now} marks={marks} label={data.name} {...(cron ? { span, onSpan: setSpan } : {})} />
+        <Timeline from={from} to={to} now={now} marks={marks} goesOnFrom={data.paused ? undefined : goesOn(upcoming, firesRead)} label={data.name} {...(cron ? { span, onSpan: setSpan } : {})} />
         {list.length > 0 && <OutcomeStrip outcomes={[...list].reverse().slice(-80).map((run) => ({ id: run.id, status: run.status, href: href(`executions/${run.id}`), title: exact(Date.parse(run.created_at), zone) }))} />}
         {cron && <p class="dim small-text">Drag over the line to choose a span: see what an outage there would do, or run its ticks again.</p>}
       </section>

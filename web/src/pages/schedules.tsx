@@ -20,8 +20,9 @@ import { href, place, query, setParams } from '../state/router';
 
 export const ranges: Record<string, number> = { '2h': 2, '12h': 12, '1d': 24, '7d': 168, '30d': 720 };
 const hour = 3600e3;
+const firesRead = 200;
 
-// A third of the line lies behind now, two thirds ahead: what matters is what comes.
+// Half of the line lies behind now, half ahead.
 export function rangeOf(name: string, now: number): { from: number; to: number } {
   const length = (ranges[name] ?? 24) * hour;
   const anchor = Math.floor(now / 10_000) * 10_000;
@@ -38,6 +39,12 @@ export function runMarks(runs: ActivityRun[]): Mark[] {
 
 export function fireMarks(fires: Fire[]): Mark[] {
   return fires.map((fire) => ({ at: Date.parse(fire.due), kind: fire.note ? 'fire noted' : 'fire', label: fire.note ? `will run (${fire.note})` : 'will run' }));
+}
+
+// The last fire of a preview that did not reach the end of the line: from there on it goes on.
+export function goesOn(fires: Fire[], asked: number): number | undefined {
+  const last = fires[fires.length - 1];
+  return last && fires.length >= asked ? Date.parse(last.due) : undefined;
 }
 
 export function SchedulesPage(): JSX.Element {
@@ -107,7 +114,7 @@ function Activities(): JSX.Element {
 function ActivityRow({ activity, from, to, now, range }: { activity: Activity; from: number; to: number; now: number; range: string }): JSX.Element {
   const path = `v1/activities/${encodeURIComponent(activity.id)}`;
   const runs = useResource(`runs ${activity.id}`, (signal) => get<{ runs: ActivityRun[] }>(`${path}/runs`, { limit: 100 }, { signal }), { everyMs: 15_000 });
-  const fires = useResource(`fires ${activity.id} ${activity.version} ${range}`, (signal) => get<{ fires: Fire[] }>(`${path}/preview`, { count: 200 }, { signal }), { enabled: activity.kind === 'cron', everyMs: 60_000 });
+  const fires = useResource(`fires ${activity.id} ${activity.version} ${range}`, (signal) => get<{ fires: Fire[] }>(`${path}/preview`, { count: firesRead }, { signal }), { enabled: activity.kind === 'cron', everyMs: 60_000 });
   const marks = [...runMarks(runs.data?.runs ?? []), ...(activity.paused ? [] : fireMarks(fires.data?.fires ?? []).filter((mark) => mark.at > now))];
   const overdue = !activity.paused && activity.next_due !== null && now - Date.parse(activity.next_due) > 90_000;
   return (
@@ -124,7 +131,7 @@ function ActivityRow({ activity, from, to, now, range }: { activity: Activity; f
           {count(activity.counts.started)} started{activity.counts.missed > 0 && `, ${count(activity.counts.missed)} missed`}{activity.counts.duplicates > 0 && `, ${count(activity.counts.duplicates)} duplicates`}
         </p>
       </div>
-      <Timeline from={from} to={to} now={now} marks={marks} label={activity.name} />
+      <Timeline from={from} to={to} now={now} marks={marks} goesOnFrom={activity.paused ? undefined : goesOn(fires.data?.fires ?? [], firesRead)} label={activity.name} />
     </article>
   );
 }

@@ -38,6 +38,13 @@ function download(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
+// The time that a bar took stands behind the bar, before it, or in it, where there is room.
+function tookPlace(begin: number, end: number): { class: string; style: Record<string, string> } {
+  if (end <= 82) return { class: 'waterfall-took', style: { left: `${end}%` } };
+  if (begin >= 18) return { class: 'waterfall-took', style: { right: `${100 - begin}%` } };
+  return { class: 'waterfall-took inside', style: { right: `${100 - end}%` } };
+}
+
 export function WorkflowTab({ e, onChange }: { e: Execution; onChange: () => void }): JSX.Element {
   const now = useNow();
   const { zone } = useStore(settings);
@@ -112,7 +119,7 @@ export function WorkflowTab({ e, onChange }: { e: Execution; onChange: () => voi
                 <span class="waterfall-label"><span class="num dim">{each.position}</span> <span class="kind">{each.kind}</span> <Text value={each.name ?? ''} />{each.attempts > 1 && <span class="tag warn">{each.attempts}×</span>}</span>
                 <span class="waterfall-lane">
                   <span class={point ? 'waterfall-point' : 'waterfall-bar'} style={{ left: `${percent(begin)}%`, width: point ? '' : `${Math.max(0.3, percent(end) - percent(begin))}%` }} />
-                  {!point && <span class={percent(end) > 82 ? 'waterfall-took before' : 'waterfall-took'} style={percent(end) > 82 ? { right: `${100 - percent(begin)}%` } : { left: `${percent(end)}%` }}>{duration((end - begin) / 1000)}</span>}
+                  {!point && <span {...tookPlace(percent(begin), percent(end))}>{duration((end - begin) / 1000)}</span>}
                 </span>
               </button>
               </div>
