@@ -57,7 +57,7 @@ export function Timeline({ from, to, now, marks, goesOnFrom, span, onSpan, label
   };
   const shown = drag ?? span;
   const ended = marks.filter((mark) => !mark.kind.startsWith('fire'));
-  const fires = marks.length - ended.length;
+  const fires = marks.filter((mark) => mark.kind.startsWith('fire') && mark.at <= to).length;
   return (
     <div
       ref={box} class={`timeline${onSpan ? ' can-drag' : ''}${fires > crowd ? ' crowded' : ''}`} role="group"
