@@ -29,27 +29,28 @@ function keep(value: string | null): void {
   }
 }
 
-// Reads who the caller is. A server without /v1/me is asked whether it wants a token by a small read.
-export async function find(): Promise<void> {
+async function whoAmI(paths: Record<string, unknown>): Promise<Me | null> {
+  if ('/v1/me' in paths) return get<Me>('v1/me');
+  // A server that cannot tell is asked whether it wants a token, by a small read.
   try {
-    me.set(await get<Me>('v1/me'));
+    await get('v1/queues');
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.status === 401) {
-      known.set('sign-in');
-      return;
-    }
-    if (error.status !== 404) throw error;
-    try {
-      await get('v1/queues');
-    } catch (second) {
-      if (second instanceof ApiError && second.status === 401) {
-        known.set('sign-in');
-        return;
-      }
-      if (!(second instanceof ApiError && second.status === 403)) throw second;
-    }
-    me.set(null);
+    if (!(error instanceof ApiError && error.status === 403)) throw error;
+  }
+  return null;
+}
+
+// Reads which routes there are, and who the caller is.
+export async function find(): Promise<void> {
+  if (routes.get() === null) {
+    routes.set((await get<{ paths: Record<string, Record<string, unknown>> }>('openapi.json')).paths);
+  }
+  try {
+    me.set(await whoAmI(routes.get() ?? {}));
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+    known.set('sign-in');
+    return;
   }
   if (me.get()?.tokens_required && token.get() === null && me.get()?.scopes.length === 0) {
     known.set('sign-in');
@@ -57,13 +58,6 @@ export async function find(): Promise<void> {
   }
   refusedToken.set(null);
   known.set('known');
-  if (routes.get() === null) {
-    try {
-      routes.set((await get<{ paths: Record<string, Record<string, unknown>> }>('openapi.json')).paths);
-    } catch {
-      routes.set({});
-    }
-  }
 }
 
 export async function signIn(value: string, remember: boolean): Promise<void> {
