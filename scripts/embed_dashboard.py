@@ -3,7 +3,7 @@
 built files into the program, plain and compressed (src/api/routes/dashboard_files.hpp).
 
 MODE is auto, required or off. Without Node.js, or when npm cannot install the packages, auto embeds web/without_node.html and
-says why, required fails, and off does not try. NODE and NPM are empty when they were not found."""
+says why, required fails, and off does not try. NODE and NPM are "none" when they were not found."""
 import gzip
 import hashlib
 import os
@@ -33,7 +33,7 @@ def run(command, folder, advice):
 
 
 def check_node(node, npm):
-    if not node or not npm:
+    if "none" in (node, npm):
         raise CannotBuild(f"Node.js {OLDEST_NODE} or newer and npm are not here (Debian: apt install nodejs npm)")
     version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     if int(version.lstrip("v").split(".")[0]) < OLDEST_NODE:
