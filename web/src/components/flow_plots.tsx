@@ -37,7 +37,7 @@ function HistoryPlots({ queue }: { queue: string | undefined }): JSX.Element {
       { label: 'completed', tone: 'good' as const, values: of('completed'), fill: true },
       { label: 'failed', tone: 'bad' as const, values: of('failed') },
       { label: 'retried', tone: 'warn' as const, values: of('retried'), dash: true },
-      { label: 'stale refused', tone: 'soft' as const, values: of('stale'), dash: true },
+      { label: 'stale', tone: 'soft' as const, values: of('stale'), dash: true },
     ],
     depth: [{ label: 'depth', tone: 'accent' as const, values: of('depth'), fill: true }],
     oldest: [{ label: 'age of the oldest', tone: 'warn' as const, values: of('oldest_age_s'), fill: true }],

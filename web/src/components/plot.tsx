@@ -154,6 +154,7 @@ function drawMarks(u: uPlot, marks: { at: number; text: string }[]): void {
   ctx.strokeStyle = colour('--accent');
   ctx.fillStyle = colour('--accent');
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  ctx.textAlign = 'left';
   ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
   for (const mark of marks.slice(-20)) {
     const x = Math.round(u.valToPos(mark.at, 'x', true));

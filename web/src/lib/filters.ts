@@ -46,15 +46,18 @@ export function apiQuery(filters: Filters): Query {
   return query;
 }
 
-// What acts on all that match take; null: they cannot take this filter.
-export function actFilter(filters: Filters): Record<string, unknown> | null {
+// What acts on all that match take; null: they cannot take this filter. Durable jobs take every filter of the list.
+export function actFilter(filters: Filters, jobs: boolean): Record<string, unknown> | null {
   const filter: Record<string, unknown> = {};
   for (const name of filterNames) {
     const values = filters[name];
     if (!values) continue;
     if (name === 'metadata') filter.metadata = Object.fromEntries(values.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]));
     else if (name === 'status' || name === 'queue' || name === 'task' || name === 'tag') filter[name] = values[0];
-    else return null;
+    else if (!jobs) return null;
+    else if (name === 'key') filter.idempotency_key = values[0];
+    else if (name === 'dead') filter.dead = true;
+    else filter[name] = name === 'created_from' || name === 'created_before' ? instant(values[0]!) : values[0];
   }
   return Object.keys(filter).length === 0 ? null : filter;
 }

@@ -35,6 +35,7 @@ export function ExecutionsPage(): JSX.Element {
   const page = useResource(`executions ${key}`, (signal) =>
     get<ExecutionPage>('v1/executions', { ...asked, cursor, limit: own.pageSize, payloads }, { signal }));
   const hasCount = useHas('/v1/executions/count') === true;
+  const hasJobs = useHas('/v1/jobs', 'post') === true;
   const counts = useResource(`counts ${JSON.stringify(asked)} ${params.get('ns') ?? ''}`, (signal) =>
     get<Counts>('v1/executions/count', asked, { signal }), { enabled: hasCount, everyMs: 10_000 });
 
@@ -65,7 +66,7 @@ export function ExecutionsPage(): JSX.Element {
     { keys: 'Escape', does: 'take the selection back', run: () => { setChosen(new Set()); setAll(false); } },
   ]);
 
-  const filter = actFilter(filters);
+  const filter = actFilter(filters, hasJobs);
   const acts: BulkAct[] = ['cancel', 'retry', 'discard', 'move'];
   const matched = counts.data?.exact ? counts.data.count : undefined;
   return (
@@ -174,6 +175,7 @@ function fits(e: Execution, filters: Filters): boolean | null {
 }
 
 const newerParsed = 100; // in one hand-out; more are told as "or more"
+const freshMost = 10; // more rows than this are not lit up one by one
 
 interface Live {
   rows: Execution[];
@@ -211,7 +213,7 @@ function useLiveRows(page: ExecutionPage | undefined, filters: Filters, newestPa
     const top = old[0]?.id ?? '';
     const shown = new Set(old.map((row) => row.id));
     // Ids begin with their time, so newer ones sort behind.
-    const newer = [...changes.executions.keys()].filter((id) => id > top && !shown.has(id)).sort().slice(-newerParsed);
+    const newer = [...changes.executions.keys()].filter((id) => id > top && !shown.has(id)).sort().slice(-Math.min(newerParsed, bound));
     const parsed = newer.map((id) => JSON.parse(changes.executions.get(id)!) as Execution).filter((e) => fits(e, wanted) === true).reverse();
     if (touched.size === 0 && parsed.length === 0) return;
     const atTop = newest && scrollY < 200 && !document.querySelector('tr.selected, dialog[open]');
@@ -225,7 +227,7 @@ function useLiveRows(page: ExecutionPage | undefined, filters: Filters, newestPa
       });
     }
     setRows(next);
-    setFresh(touched);
+    setFresh(touched.size > freshMost ? new Set() : touched);
   }), []);
   return {
     rows, fresh, waiting: waiting.length,

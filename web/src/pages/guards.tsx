@@ -37,7 +37,7 @@ export function GuardsPage(): JSX.Element {
     { name: 'fence', label: 'Fence', kind: 'number', cell: (record) => record.fence },
     { name: 'started', label: 'Started', kind: 'number', cell: (record) => <Ago at={record.started_at} /> },
     { name: 'beat', label: 'Heartbeat', kind: 'number', cell: (record) => record.status !== 'in_progress' || record.heartbeat_age_s === null || record.heartbeat_age_s === undefined ? <span class="none">–</span> : <span class={record.heartbeat_age_s > silentAfter ? 'bad num' : 'num'}>{duration(record.heartbeat_age_s)} ago</span> },
-    { name: 'expires', label: 'Kept until', kind: 'number', cell: (record) => record.expires_at ? <Ago at={record.expires_at} /> : <span class="dim">forgotten</span> },
+    { name: 'expires', label: 'Kept', kind: 'number', cell: (record) => record.expires_at ? <Ago at={record.expires_at} /> : <span class="dim">until forgotten</span> },
     ...(may ? [{ name: 'act', label: '', cell: (record: GuardRecord) => <button type="button" class="small danger-ghost" onClick={() => setAsking(record)}>Forget…</button> }] : []),
   ];
   return (

@@ -23,7 +23,7 @@ export function SqlTab(): JSX.Element {
   return (
     <>
       <p class="dim">Read only, all namespaces, at most 5 s and 1,000 rows. Every statement leaves an audit entry.</p>
-      <form onSubmit={(event) => { event.preventDefault(); ask(); }}>
+      <form class="composer" onSubmit={(event) => { event.preventDefault(); ask(); }}>
         <label class="field"><span>Statement <span class="dim">Ctrl Enter runs it</span></span>
           <textarea
             class="mono" rows={8} spellcheck={false} value={text} maxLength={20_000} onInput={(event) => setText(event.currentTarget.value)}
@@ -35,7 +35,7 @@ export function SqlTab(): JSX.Element {
       <ErrorNote error={error} what="The statement" />
       {answer && (
         <>
-          <p class="dim" role="status">{counted(answer.rows.length, 'row')} in {duration(answer.seconds)}{answer.truncated && '; there are more: only the first are shown'}</p>
+          <p class="dim pager" role="status">{counted(answer.rows.length, 'row')} in {duration(answer.seconds)}{answer.truncated && '; there are more: only the first are shown'}</p>
           <div class="table-holder" tabIndex={0}>
             <table class="table sql" aria-label="Answer">
               <thead><tr>{answer.columns.map((column, index) => <th key={index} scope="col"><Text value={column} /></th>)}</tr></thead>

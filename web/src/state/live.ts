@@ -1,5 +1,5 @@
 // Live changes: GET /v1/stream read by fetch, as EventSource cannot send a token. Changes are gathered by id and handed
-// out at most four times a second, as texts: a listener parses the few that it shows. The stream leaves out states in
+// out at most four times a second (once a second when there are many), as texts: a listener parses the few that it shows. The stream leaves out states in
 // between, so nothing is counted from it.
 import { address, ApiError, headers, refusedToken, token } from '../api/http';
 import { Store } from '../lib/store';
@@ -16,6 +16,9 @@ export const livePaused = new Store(false);
 export const liveOn = new Store(false);
 
 const handEvery = 250;
+// Nobody reads a list that changes more than this in a quarter of a second.
+const many = 40;
+const handManyEvery = 1000;
 const executionsKept = 5000; // between two hand-outs; beyond it the page reads anew
 const lineMost = 4 << 20;
 
@@ -25,6 +28,7 @@ let gathered: Changes = empty();
 let timer: ReturnType<typeof setTimeout> | undefined;
 let running: AbortController | undefined;
 let lastId = '';
+let handedAt = 0;
 
 function empty(): Changes {
   return { executions: new Map(), queues: new Map(), reset: false };
@@ -63,6 +67,12 @@ function hand(): void {
     schedule(1000);
     return;
   }
+  const now = performance.now();
+  if (gathered.executions.size > many && now - handedAt < handManyEvery && !gathered.reset) {
+    schedule(handManyEvery - (now - handedAt));
+    return;
+  }
+  handedAt = now;
   const changes = gathered;
   gathered = empty();
   for (const listener of [...listeners]) listener(changes);
