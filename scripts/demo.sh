@@ -78,6 +78,7 @@ orders_twice() { # orders_twice FIRST LAST
   done > "$folder/orders"
 }
 
+echo "The dashboard: $address/"
 echo "The server listens on $address, on the store ${store_file#"$PWD/"}."
 echo
 echo "1. $orders payments are asked for, each of them twice, as an impatient customer would:"

@@ -1,4 +1,5 @@
 #include "api/routes/api.hpp"
+#include "api/routes/dashboard.hpp"
 #include "api/token_authenticator.hpp"
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
@@ -184,6 +185,7 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   http::Router router;
   http::add_probes(router, readiness, metrics);
   api::add_api_routes(router, api);
+  api::add_dashboard_routes(router);
   const auth::BookOptions book_options{.file = options.token_file,
                                        .on_trouble = [say](std::string_view what) { say("tokens", what); }};
   const auto authenticator =
