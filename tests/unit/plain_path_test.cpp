@@ -28,7 +28,7 @@ TEST_F(PlainPathDeathTest, TheEnvironmentNamesThePathsThatAreNotTaken) {
 
 TEST_F(PlainPathDeathTest, AnUnknownNameEndsTheProcess) {
   EXPECT_EXIT(std::exit(exit_code_with("batch-burst,batch-gathr", true, false)), ::testing::ExitedWithCode(78),
-              "HAPAX_PLAIN_PATHS: batch-gathr is no fast path; expected all, batch-gather, ");
+              "HAPAX_PLAIN_PATHS: batch-gathr is no fast path; expected all, engine-born-running, ");
 }
 
 }  // namespace
