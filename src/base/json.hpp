@@ -11,7 +11,7 @@ namespace hapax::base {
 // depth at most limits::json_depth, valid UTF-8, no lone surrogate escapes, no duplicate keys in an object, numbers
 // finite in a double, integers within 64 bits. One pass, no tree. `outer_levels`: levels of an envelope around the
 // value, which do not count towards the depth, because the value inside is checked by itself.
-void check_json(std::string_view text, std::string_view field, std::size_t around = 0);
+void check_json(std::string_view text, std::string_view field, std::size_t outer_levels = 0);
 
 // The RFC 8785 canonical form of a value that check_json accepts, except that integers up to 64 bits keep their exact
 // digits. Throws like check_json.

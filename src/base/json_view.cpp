@@ -31,10 +31,10 @@ JsonView::JsonView(std::string_view object)
     : members_(read_or_bad_answer("document", [&] { return checked_members(object, "document"); })) {}
 
 JsonView::JsonView(std::string_view text, std::initializer_list<std::string_view> known, std::string_view field,
-                   std::size_t around)
+                   std::size_t outer_levels)
     : is_request_(true) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) { return; }
-  check_json(text, field, around);
+  check_json(text, field, outer_levels);
   members_ = checked_members(text, field);
   for (const JsonMember& member : members_) { check_known(member.name, "member", known); }
 }

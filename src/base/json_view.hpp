@@ -30,10 +30,10 @@ class JsonView {
   // Throws BadAnswer here, and where a member has the wrong type.
   explicit JsonView(std::string_view object);
   // A request's object, whose unknown members are errors with a suggestion. An empty text reads as {}. Throws InvalidJson
-  // with the byte offset here, and InvalidArgument that names the member here and where it has the wrong type. `around`:
-  // as in check_json.
+  // with the byte offset here, and InvalidArgument that names the member here and where it has the wrong type.
+  // `outer_levels`: as in check_json.
   JsonView(std::string_view text, std::initializer_list<std::string_view> known, std::string_view field = "body",
-           std::size_t around = 0);
+           std::size_t outer_levels = 0);
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }  // present and not null
   [[nodiscard]] std::string text(std::string_view name) const;  // empty if the member is absent

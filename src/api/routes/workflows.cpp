@@ -34,8 +34,10 @@ http::Response signal(Api& api, http::Call& call) {
   const std::optional<std::string> once = call.request().parameter("once");
   const std::string& name = call.parameter("name");
   if (once) { model::check_key(*once, "once"); }
-  const model::Execution got = call.blocking(
-      [&] { return api.operations(call).signal({.execution = id, .name = name, .data = data, .once = once}).run; });
+  const model::Execution got = call.blocking([&] {
+    (void)api.end_if_overdue(id);  // an execution past its deadline takes no signals
+    return api.operations(call).signal({.execution = id, .name = name, .data = data, .once = once}).run;
+  });
   api.feeds().changed(call.principal().namespace_name, got.id);
   return json_answer(api::signalled_json(got, name));
 }
