@@ -213,9 +213,9 @@ Signalled Operations::signal(const model::Signal& signal) const {
   }
   signalled.woken = result.woken;
   if (result.woken) { engine_.wake_workers({&*result.woken, 1}); }
-  if (result.execution != signal.execution) {
-    signalled.run = find_briefly(store(), namespace_name_, result.execution);
-  }
+  // The run that got the signal has the workflow and the workflow ID of the run that was continued. Its record is not
+  // read: a read that fails after the signal was accepted would make the caller send the signal again.
+  signalled.run.id = result.execution;
   return signalled;
 }
 

@@ -39,7 +39,7 @@ struct RetryOptions {
 };
 
 struct Signalled {
-  model::Execution run;                  // the run that got the signal, without payloads
+  model::Execution run;                  // id, task and identity_key are those of the run that got the signal
   std::optional<model::QueueRef> woken;  // its queue, if the signal made it due
 };
 
