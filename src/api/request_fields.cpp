@@ -53,12 +53,15 @@ constexpr std::array members = {
     // A value that is not a string counts as malformed, and a malformed traceparent refuses nothing.
     Member{"traceparent", [](RequestFields& f,
                              const base::JsonMember& m) { f.traceparent = m.value.starts_with('"') ? m.text() : ""; }},
+    Member{"tracestate", [](RequestFields& f,
+                            const base::JsonMember& m) { f.tracestate = m.value.starts_with('"') ? m.text() : ""; }},
 };
 
 // The members of a workflow's start (StartOptions).
-constexpr std::array<std::string_view, 16> of_workflows = {
-    "task",  "input", "workflow_id", "task_id",  "idempotency_key", "on_conflict", "reuse",    "wait_timeout",
-    "queue", "delay", "run_at",      "priority", "deadline",        "tags",        "metadata", "traceparent"};
+constexpr std::array<std::string_view, 17> of_workflows = {
+    "task",     "input",        "workflow_id", "task_id",     "idempotency_key", "on_conflict",
+    "reuse",    "wait_timeout", "queue",       "delay",       "run_at",          "priority",
+    "deadline", "tags",         "metadata",    "traceparent", "tracestate"};
 
 // A task's request does not take workflow_id; a workflow's takes all three names of the key.
 bool is_known(const Member& member, model::Kind kind) {
@@ -148,6 +151,7 @@ model::NewExecution make_request(const RequestFields& fields, const std::string&
   }
   options.tags = fields.tags;
   options.traceparent = fields.traceparent;
+  options.tracestate = fields.tracestate;
   model::NewExecution request = engine::make_request(namespace_name, task, entry, fields.input, options);
   request.kind = fields.kind;
   // Kept as text: a parsed object would lose the order of its members.
@@ -198,6 +202,7 @@ std::string request_json(const RequestFields& fields) {
     object.raw("metadata", fields.metadata);
   }
   if (!fields.traceparent.empty()) { text("traceparent", fields.traceparent); }
+  if (!fields.tracestate.empty()) { text("tracestate", fields.tracestate); }
   return object.raw("input", fields.input).str();
 }
 

@@ -41,6 +41,7 @@ struct RequestFields {
   std::vector<std::string> tags;
   std::string metadata;  // JSON object, or empty
   std::string traceparent;
+  std::string tracestate;
   std::string actor;  // the caller, for the audit; empty: none
 };
 

@@ -175,8 +175,8 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   const schedule::DuplicateLog::Listening duplicates([say](std::string_view line) { say("duplicate events", line); });
 
   Pulse ticker;
+  http::Metrics metrics;  // outlives the engine, whose observer counts in it
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
-  http::Metrics metrics;
   http::Readiness readiness;
   add_checks(readiness, *engine, ticker);
   const auto api = std::make_shared<api::Api>(engine, metrics);

@@ -37,7 +37,7 @@ std::optional<model::LimitKey> limit_key_of(const EnqueueOptions& options) {
 
 void add_labels(model::NewExecution& request, const EnqueueOptions& options) {
   request.labels.tags = options.tags;
-  request.labels.traceparent = model::accepted_traceparent(options.traceparent);
+  model::set_trace(request.labels, options.traceparent, options.tracestate);
   if (options.metadata.is_null()) { return; }
   if (!options.metadata.is_object()) {
     throw InvalidArgument("metadata", std::string("a JSON ") + options.metadata.type_name() + ", expected an object");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 namespace hapax::engine {
 
@@ -13,6 +14,8 @@ thread_local bool engine_thread = false;
 
 bool on_engine_thread() { return engine_thread; }
 void mark_engine_thread() { engine_thread = true; }
+EngineThreadScope::EngineThreadScope() : before_(std::exchange(engine_thread, true)) {}
+EngineThreadScope::~EngineThreadScope() { engine_thread = before_; }
 
 Time engine_now() {
   return Time(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));

@@ -138,7 +138,8 @@ std::int32_t WorkflowRun::start_task(const TaskSpec& task, std::string input, co
                          .retry = options.retry,
                          .concurrency_key = options.concurrency_key,
                          .ordering_key = options.ordering_key,
-                         .traceparent = claim().labels.traceparent};
+                         .traceparent = run_->traceparent(),
+                         .tracestate = run_->tracestate()};
   model::NewExecution request = app_->request_of_run(task, std::move(input), enqueue);
   nlohmann::json data = {{"key", key}, {"id", request.id.to_string()}};
   return start(Entry::task, std::move(request), data.dump());
@@ -156,7 +157,8 @@ std::int32_t WorkflowRun::start_child(const TaskSpec& spec, std::string input, c
                          .reuse = options.reuse,
                          .tags = options.tags,
                          .deadline = options.deadline,
-                         .traceparent = claim().labels.traceparent};
+                         .traceparent = run_->traceparent(),
+                         .tracestate = run_->tracestate()};
   model::NewExecution request = app_->request_of_run(spec, std::move(input), enqueue);
   request.kind = model::Kind::workflow;
   const bool abandon = options.parent_close == ParentClose::abandon;

@@ -36,6 +36,7 @@ api::RequestFields request_all_of_it() {
   fields.tags = {"a", "b"};
   fields.metadata = R"({"z":1})";
   fields.traceparent = "00-1-2-01";
+  fields.tracestate = "a=b";
   return fields;
 }
 

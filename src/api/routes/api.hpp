@@ -4,7 +4,6 @@
 // the principal's namespace: another tenant's execution counts as absent.
 #pragma once
 
-#include "api/routes/api_metrics.hpp"
 #include "api/routes/tenant.hpp"
 #include "app/operations.hpp"
 #include "engine/engine.hpp"
@@ -25,15 +24,14 @@ class RemoteSessions;
 
 class Api {
  public:
-  // `metrics` outlives the API.
-  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics);
+  // Observes the engine, which nobody has used before. `metrics` outlives the engine's use; `observer` may be null.
+  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, std::shared_ptr<Observer> observer = nullptr);
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
   ~Api();
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] store::Store& store() { return engine_->store(); }
-  [[nodiscard]] ApiMetrics& metrics() { return metrics_; }
   [[nodiscard]] RemoteSessions& sessions() { return *sessions_; }
   [[nodiscard]] Feeds& feeds() { return *feeds_; }
 
@@ -53,7 +51,6 @@ class Api {
 
  private:
   const std::shared_ptr<engine::Engine> engine_;
-  ApiMetrics metrics_;
   std::unique_ptr<RemoteSessions> sessions_;
   std::unique_ptr<Feeds> feeds_;
   std::mutex mutex_;

@@ -44,7 +44,10 @@ api::RequestFields fields_of(http::Call& call, model::Kind kind) {
   }
   fields.task = task;
   add_header_key(fields, call.request());
-  if (fields.traceparent.empty()) { fields.traceparent = call.traceparent(); }
+  if (fields.traceparent.empty()) {
+    fields.traceparent = call.traceparent();
+    fields.tracestate = call.tracestate();
+  }
   fields.actor = actor_of(call.principal());
   if (kind == model::Kind::workflow && !fields.task_id) {
     throw InvalidArgument("workflow_id",
