@@ -7,6 +7,7 @@
 #include "cli/end_limit.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
+#include "cli/serve_telemetry.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
@@ -61,6 +62,7 @@ struct ServeOptions {
   int connections = 10'000;
   std::string grace = "30s";
   std::string log = "all";
+  std::string otlp;
 };
 
 constexpr std::chrono::seconds ticker_patience{15};
@@ -179,7 +181,8 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
   http::Readiness readiness;
   add_checks(readiness, *engine, ticker);
-  const auto api = std::make_shared<api::Api>(engine, metrics);
+  const std::shared_ptr<OtlpExporter> exporter = make_exporter(options.otlp, metrics);
+  const auto api = std::make_shared<api::Api>(engine, metrics, exporter);
   http::Router router;
   http::add_probes(router, readiness, metrics);
   api::add_api_routes(router, api);
@@ -220,6 +223,7 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   }
   if (may_hang(shell)) { end_limit.set(std::max(grace_ends, EndLimit::Clock::now()) + EndLimit::after_grace); }
   api->stop();
+  if (exporter) { exporter->close(); }
   return exit_ok;
 }
 
@@ -246,6 +250,8 @@ void add_serve(Commands& commands) {
   command.add_option("--log", options->log, "Requests to log: all, errors or off")
       ->type_name("WHICH")
       ->capture_default_str();
+  command.add_option("--otlp", options->otlp, "OpenTelemetry collector for spans and metrics (OTLP/HTTP, JSON)")
+      ->type_name("URL");
   commands.run_with(command, [options](Shell& shell) { return run_serve(shell, *options); });
 }
 

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace hapax::telemetry {
 
@@ -165,9 +167,14 @@ void MetricsObserver::on_log(LogLevel level, std::string_view /*message*/, const
   lines_.at(static_cast<std::size_t>(level))->add();
 }
 
-void write_queues(MetricsVisitor& to, std::string_view namespace_name, std::span<const QueueFigures> queues) {
-  const auto labels = [&](const QueueFigures& queue) {
-    return Labels{{"namespace", std::string(namespace_name)}, {"queue", queue.queue}};
+void write_queues(MetricsVisitor& to, std::span<const QueueFigures> figures) {
+  std::vector<QueueFigures> queues;
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const QueueFigures& one : figures) {
+    if (seen.emplace(one.namespace_name, one.queue).second) { queues.push_back(one); }
+  }
+  const auto labels = [](const QueueFigures& queue) {
+    return Labels{{"namespace", queue.namespace_name}, {"queue", queue.queue}};
   };
   to.begin_family("hapax_queue_depth", "gauge", "Executions of a queue by state");
   for (const QueueFigures& queue : queues) {

@@ -83,6 +83,7 @@ class MetricsObserver final : public Observer {
 
 // The figures of a queue that are read from the store when metrics are asked for.
 struct QueueFigures {
+  std::string namespace_name;
   std::string queue;
   std::int64_t ready = 0;
   std::int64_t delayed = 0;
@@ -92,6 +93,7 @@ struct QueueFigures {
   Duration oldest_ready{0};
   bool paused = false;
 };
-void write_queues(MetricsVisitor& to, std::string_view namespace_name, std::span<const QueueFigures> queues);
+// Several apps may share a namespace and its store: a queue is written once.
+void write_queues(MetricsVisitor& to, std::span<const QueueFigures> queues);
 
 }  // namespace hapax::telemetry

@@ -17,7 +17,8 @@ constexpr std::size_t tenants_kept = 1000;
 void tell_queues(store::Store& store, http::MetricsText& text, const std::string& namespace_name) {
   std::vector<telemetry::QueueFigures> figures;
   for (const model::QueueInfo& info : store.queues(namespace_name)) {
-    figures.push_back({.queue = info.queue.name,
+    figures.push_back({.namespace_name = namespace_name,
+                       .queue = info.queue.name,
                        .ready = info.ready,
                        .delayed = info.delayed,
                        .parked = info.parked,
@@ -26,7 +27,7 @@ void tell_queues(store::Store& store, http::MetricsText& text, const std::string
                        .oldest_ready = info.oldest_ready.value_or(Duration::zero()),
                        .paused = info.settings.paused});
   }
-  telemetry::write_queues(text, namespace_name, figures);
+  telemetry::write_queues(text, figures);
 }
 
 }  // namespace
