@@ -63,6 +63,7 @@ void SweepWatch::tell(Told& told, std::string text, Time now) {
     }
   }
   for (const auto& listener : listeners) { listener->tell(text); }
+  if (log_) { log_(text); }
 }
 
 }  // namespace hapax::engine
