@@ -39,10 +39,9 @@ void AppState::observe(const OpenOptions& options) {
   observations.log_to(options.on_log);
   observations.observe(options.observer);
   if (!options.on_log && !options.observer) { return; }
-  sweep_log_ = std::make_shared<engine::TroubleListener>([engine = engine_.get()](std::string_view text) {
-    engine->observations().log(LogLevel::warning, text, {{"component", "sweep"}});
+  engine_->wakeups().sweeps().log_to([&observations](std::string_view text) {
+    observations.log(LogLevel::warning, text, {{"component", "sweep"}});
   });
-  engine_->wakeups().sweeps().add(sweep_log_);
   observations.opened({.namespace_name = namespace_name_, .queues = [weak = weak_from_this()] {
                          // This reference may be the last one, and the observer's thread must not destroy the observer.
                          const engine::EngineThreadScope scope;

@@ -8,7 +8,6 @@
 #include "engine/build_request.hpp"
 #include "engine/engine.hpp"
 #include "engine/run.hpp"
-#include "engine/trouble_listener.hpp"
 #include "engine/worker.hpp"
 #include "engine/workflow_pool.hpp"
 #include "model/turn.hpp"
@@ -184,8 +183,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   const std::string namespace_name_;
   const std::string actor_;
   const std::shared_ptr<engine::CatalogueCache> catalogue_;
-  std::shared_ptr<engine::TroubleListener> sweep_log_;  // null: nobody is told
-  mutable std::shared_mutex handlers_mutex_;            // guards the members below
+  mutable std::shared_mutex handlers_mutex_;  // guards the members below
   std::unordered_map<std::string, std::shared_ptr<const RawHandler>> handlers_;
   std::shared_ptr<const Chain> chain_ = std::make_shared<const Chain>();
   std::vector<std::weak_ptr<engine::Worker>> workers_;

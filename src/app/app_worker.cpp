@@ -75,8 +75,10 @@ Worker App::work(const WorkerOptions& options) {
   engine_options.sweep = options.sweep;
   engine_options.tells_sweep = false;  // the app does
   // The engine outlives its workers' threads.
-  const auto log = [&engine = state_->engine(), name = options.name](std::string_view text) {
-    engine.observations().log(LogLevel::warning, text, {{"component", "worker"}, {"worker", name}});
+  LogFields fields = {{"component", "worker"}};
+  if (!options.name.empty()) { fields.emplace_back("worker", options.name); }
+  const auto log = [&engine = state_->engine(), fields = std::move(fields)](std::string_view text) {
+    engine.observations().log(LogLevel::warning, text, fields);
   };
   engine_options.events.trouble = log;
   if (const auto workflows = state_->workflows()) {
