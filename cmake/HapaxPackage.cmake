@@ -26,6 +26,8 @@ hapax_system_file(/etc/hapax "${packaging}/hapax.toml")
 hapax_system_file(/usr/share/doc/hapax "${packaging}/copyright" "${PROJECT_SOURCE_DIR}/docs/operating/configuration.md")
 file(GLOB nginx_examples "${PROJECT_SOURCE_DIR}/examples/nginx/*")
 hapax_system_file(/usr/share/doc/hapax/examples/nginx ${nginx_examples})
+hapax_system_file(/usr/share/doc/hapax/examples/prometheus "${packaging}/prometheus/alerts.yml")
+hapax_system_file(/usr/share/doc/hapax/examples/grafana "${packaging}/grafana/hapax.json")
 
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()

@@ -5,7 +5,8 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libpq-dev libsqlite3-dev
   libcli11-dev libhiredis-dev libboost1.81-dev libboost-context1.81-dev libtomlplusplus-dev libabsl-dev tzdata
   python3 python3-yaml)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev postgresql-15 pgbouncer redis-server clang-16
-  python3-jsonschema curl jq openssl nginx-light nodejs sqlite3 dpkg-dev file zsh man-db systemd chromium)
+  python3-jsonschema curl jq openssl nginx-light nodejs sqlite3 dpkg-dev file zsh man-db systemd chromium
+  prometheus)
 # A Node.js that is not from Debian brings its own npm and does not work with another.
 if ! command -v npm > /dev/null; then test_packages+=(npm); fi
 # The dashboard is built with Node.js 18 or newer and npm.

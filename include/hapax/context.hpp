@@ -41,7 +41,10 @@ class TaskContext {
   [[nodiscard]] std::optional<Time> deadline() const;
   [[nodiscard]] const std::vector<std::string>& tags() const;
   [[nodiscard]] nlohmann::json metadata() const;  // null when there is none
+  // The W3C trace context for what the handler calls: the one that came with the enqueue, or the one that the app's
+  // observer made for this attempt (hapax/otlp.hpp). Empty: there is none.
   [[nodiscard]] const std::string& traceparent() const;
+  [[nodiscard]] const std::string& tracestate() const;
 
   // True when the handler should stop: the execution was cancelled, its timeout or deadline passed, its lease was lost,
   // or the worker's grace period is over. Any thread.

@@ -1,5 +1,5 @@
-// Includes all public headers except hapax/asio.hpp and hapax/guard_asio.hpp, which need Boost, and hapax/testing.hpp
-// and hapax/replay_tester.hpp, which are for tests.
+// Includes all public headers except hapax/asio.hpp and hapax/guard_asio.hpp, which need Boost, hapax/testing.hpp and
+// hapax/replay_tester.hpp, which are for tests, and hapax/prometheus.hpp and hapax/otlp.hpp, which few programs need.
 #pragma once
 
 #include <hapax/activity.hpp>
@@ -15,6 +15,8 @@
 #include <hapax/handle.hpp>
 #include <hapax/inspect.hpp>
 #include <hapax/json.hpp>
+#include <hapax/log.hpp>
+#include <hapax/observer.hpp>
 #include <hapax/options.hpp>
 #include <hapax/policy.hpp>
 #include <hapax/saga.hpp>

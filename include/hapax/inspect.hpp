@@ -71,6 +71,7 @@ struct ExecutionRecord {
   std::vector<std::string> tags{};
   std::string metadata{};  // a JSON object, or empty
   std::string traceparent{};
+  std::string tracestate{};
   std::string enqueued_by{};  // OpenOptions::actor or the token's name, if one was given
 };
 

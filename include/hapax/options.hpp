@@ -1,6 +1,7 @@
 // Options of App's calls: plain structs with their defaults. Durations count from the store's current time.
 #pragma once
 
+#include <hapax/log.hpp>
 #include <hapax/policy.hpp>
 #include <hapax/time.hpp>
 
@@ -8,12 +9,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace hapax {
+
+class Observer;
 
 // Options of hapax::open().
 struct OpenOptions {
@@ -34,6 +37,14 @@ struct OpenOptions {
   // limit holds for the whole process, guards included. 0: the limit in `config`, else the process's current limit,
   // which starts at 1 MiB.
   std::size_t payload_limit = 0;
+  // Called with what an operator may want to know: the store is unavailable, a session was lost, a handler does not
+  // return, schedules wait. The field `component` says whose line it is (worker, sweep, schedules), the field `worker`
+  // which worker's, if it has a name. Runs on the library's threads until the app, its handles and its workers are
+  // gone; must not throw. Not set: the lines go to the observer alone, and nowhere without one. The library never
+  // writes to the terminal.
+  LogFunction on_log{};
+  // Sees admissions, claims, attempts, steps and calls of the store (hapax/observer.hpp). None: costs nothing.
+  std::shared_ptr<Observer> observer{};
 };
 
 // Options of one enqueue. An option that is not set comes from the task's TaskOptions.
@@ -64,8 +75,10 @@ struct EnqueueOptions {
   // the order of their admission.
   std::optional<std::string> concurrency_key{};
   std::optional<std::string> ordering_key{};
-  int weight = 1;             // starts it counts as under a rate limit, 1 to 1,000
-  std::string traceparent{};  // W3C trace context
+  int weight = 1;  // starts it counts as under a rate limit, 1 to 1,000
+  // W3C trace context, passed to the handler. A malformed one is ignored, and a tracestate without a traceparent.
+  std::string traceparent{};
+  std::string tracestate{};
 };
 
 // Totals of a bulk enqueue so far.
@@ -99,9 +112,6 @@ struct WorkerOptions {
   bool schedules = true;  // also start due schedules
   // How often expired records are deleted. None: the store's [cleanup] interval, or one hour.
   std::optional<Duration> cleanup_interval{};
-  // Called with problems an operator may want to know: the store is unavailable, the session was lost, a handler does
-  // not return. Runs on the worker's threads; must not throw.
-  std::function<void(std::string_view)> on_trouble{};
 };
 
 }  // namespace hapax

@@ -15,6 +15,7 @@
 // session of its own: when it dies, other workers run its executions after the lease.
 #pragma once
 
+#include <hapax/log.hpp>
 #include <hapax/time.hpp>
 #include <hapax/worker.hpp>
 
@@ -56,9 +57,10 @@ struct SupervisorOptions {
   // Exit codes after which a restart would not help: usage, data, a missing file, configuration. The supervisor then
   // stops all processes, and supervise() returns the code.
   std::vector<int> fatal_exit_codes = {64, 65, 66, 78};
-  // Called in the supervisor, on its one thread: on_trouble with problems (a process died, was killed, is waited for),
-  // on_progress with the counts so far, about ten times a second.
-  std::function<void(std::string_view)> on_trouble{};
+  // Called in the supervisor, on its one thread: on_log with what an operator may want to know (a process died, was
+  // killed, is waited for), on_progress with the counts so far, about ten times a second. on_log not set: the lines go
+  // nowhere.
+  LogFunction on_log{};
   std::function<void(const SupervisorCounts&)> on_progress{};
 };
 
@@ -100,7 +102,7 @@ class SupervisedProcess {
   bool wait_stop(Duration at_most);
   // How often the process was asked to end. After the second time, end at once.
   [[nodiscard]] int times_told() const;
-  // Asks this process to end, so that another takes its place; `why` is reported to on_trouble. The process has the
+  // Asks this process to end, so that another takes its place; `why` is reported to on_log. The process has the
   // grace period to end, and is ended kill_after later in any case. Any thread.
   void end(std::string_view why);
   // Whether end() was called.

@@ -79,7 +79,8 @@ struct StartOptions {
   std::optional<Duration> deadline{};
   std::vector<std::string> tags{};
   nlohmann::json metadata{};  // an object, or null for none
-  std::string traceparent{};
+  std::string traceparent{};  // W3C trace context, as in EnqueueOptions
+  std::string tracestate{};
 };
 
 // A handle on a workflow's run. result() follows runs that continue as new.

@@ -160,6 +160,10 @@ class WorkflowContext {
   [[nodiscard]] const std::string& workflow_id() const;
   [[nodiscard]] int run_number() const;  // from 1 under its workflow_id
   [[nodiscard]] std::optional<Uuid> parent() const;
+  // The W3C trace context for what the workflow's steps call. It may differ when the function runs again, so only pass it
+  // on. Empty: there is none.
+  [[nodiscard]] std::string traceparent() const;
+  [[nodiscard]] std::string tracestate() const;
   // True while earlier calls are replayed from the journal: use it to write a log line only once.
   [[nodiscard]] bool replaying() const;
 

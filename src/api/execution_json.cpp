@@ -137,6 +137,7 @@ std::string execution_json(const model::Execution& e, bool payloads, const Execu
       .raw("tags", base::json_text_array(e.labels.tags))
       .raw("metadata", e.labels.metadata.empty() ? "null" : e.labels.metadata)
       .text_or_null("traceparent", e.labels.traceparent)
+      .text_or_null("tracestate", e.labels.tracestate)
       .text_or_null("enqueued_by", e.labels.actor);
   return object.str();
 }

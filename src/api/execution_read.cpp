@@ -111,6 +111,7 @@ model::Execution read_execution(std::string_view document) {
   e.labels.tags = view.texts("tags");
   if (view.has("metadata")) { e.labels.metadata = view.raw("metadata"); }
   e.labels.traceparent = view.text("traceparent");
+  e.labels.tracestate = view.text("tracestate");
   e.labels.actor = view.text("enqueued_by");
   return e;
 }

@@ -79,6 +79,7 @@ Claim read_claim(std::string_view document, Time now) {
   claim.labels.tags = view.texts("tags");
   if (view.has("metadata")) { claim.labels.metadata = view.raw("metadata"); }
   claim.labels.traceparent = view.text("traceparent");
+  claim.labels.tracestate = view.text("tracestate");
   return claim;
 }
 

@@ -47,6 +47,11 @@ template <auto member>
 void read_duration(RequestFields& f, const JsonMember& m) {
   f.options.*member = duration_of(m);
 }
+// A value that is not a string counts as malformed, and a malformed trace context refuses nothing.
+template <auto member>
+void read_trace(RequestFields& f, const JsonMember& m) {
+  f.options.*member = m.value.starts_with('"') ? m.text() : "";
+}
 
 using O = EnqueueOptions;
 constexpr std::array members = {
@@ -91,17 +96,15 @@ constexpr std::array members = {
     Member{"deadline", read_duration<&O::deadline>},
     Member{"tags", [](RequestFields& f, const JsonMember& m) { f.options.tags = m.texts(); }},
     Member{"metadata", [](RequestFields& f, const JsonMember& m) { f.metadata = std::string(m.value); }},
-    // A value that is not a string counts as malformed, and a malformed traceparent refuses nothing.
-    Member{"traceparent",
-           [](RequestFields& f, const JsonMember& m) {
-             f.options.traceparent = m.value.starts_with('"') ? m.text() : "";
-           }},
+    Member{"traceparent", read_trace<&O::traceparent>},
+    Member{"tracestate", read_trace<&O::tracestate>},
 };
 
 // The members of a workflow's start (StartOptions).
-constexpr std::array<std::string_view, 16> of_workflows = {
-    "task",  "input", "workflow_id", "task_id",  "idempotency_key", "on_conflict", "reuse",    "wait_timeout",
-    "queue", "delay", "run_at",      "priority", "deadline",        "tags",        "metadata", "traceparent"};
+constexpr std::array<std::string_view, 17> of_workflows = {
+    "task",     "input",        "workflow_id", "task_id",     "idempotency_key", "on_conflict",
+    "reuse",    "wait_timeout", "queue",       "delay",       "run_at",          "priority",
+    "deadline", "tags",         "metadata",    "traceparent", "tracestate"};
 
 // A task's request does not take workflow_id; a workflow's takes all three names of the key.
 bool is_known(const Member& member, model::Kind kind) {
@@ -207,6 +210,7 @@ std::string request_json(const RequestFields& fields) {
     object.raw("metadata", fields.metadata);
   }
   if (!options.traceparent.empty()) { text("traceparent", options.traceparent); }
+  if (!options.tracestate.empty()) { text("tracestate", options.tracestate); }
   return object.raw("input", fields.input).str();
 }
 

@@ -22,9 +22,10 @@ App open(const std::string& url, const OpenOptions& options) {
   store_options.must_exist = options.must_exist;
   store_options.encryption_key_file = options.encryption_key_file;
   if (options.config.empty()) {
-    App app(detail::make_app_state(store::open(url, store_options), options.namespace_name, options.actor));
+    const auto state = detail::make_app_state(store::open(url, store_options), options.namespace_name, options.actor);
     if (options.payload_limit > 0) { base::set_payload_limit(options.payload_limit); }
-    return app;
+    state->observe(options);
+    return App(state);
   }
   const config::Config config = detail::load_configuration(options.config);
   if (options.encryption_key_file.empty()) {
@@ -35,6 +36,7 @@ App open(const std::string& url, const OpenOptions& options) {
   if (const std::size_t limit = options.payload_limit > 0 ? options.payload_limit : config.payload_limit.value_or(0)) {
     base::set_payload_limit(limit);
   }
+  state->observe(options);
   detail::apply_configuration_at_start(state->engine(), options.namespace_name, config);
   return App(state);
 }

@@ -278,9 +278,11 @@ schedule::EventRouter& AppState::router() {
   return *router_;
 }
 
-void start_ticker(engine::Engine& engine, std::function<void(std::string_view)> on_trouble) {
+void start_ticker(engine::Engine& engine) {
   schedule::Ticker::Options options;
-  options.on_trouble = std::move(on_trouble);
+  options.on_trouble = [&engine](std::string_view text) {
+    engine.observations().log(LogLevel::warning, text, {{"component", "schedules"}});
+  };
   schedule::start_ticker(engine, std::move(options));
 }
 

@@ -52,6 +52,7 @@ ExecutionRecord to_public(model::Execution&& from) {
   to.tags = std::move(from.labels.tags);
   to.metadata = std::move(from.labels.metadata);
   to.traceparent = std::move(from.labels.traceparent);
+  to.tracestate = std::move(from.labels.tracestate);
   to.enqueued_by = std::move(from.labels.actor);
   return to;
 }

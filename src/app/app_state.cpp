@@ -1,11 +1,13 @@
 #include "app/app_state.hpp"
 
 #include <hapax/error.hpp>
+#include <hapax/observer.hpp>
 
 #include "base/limits.hpp"
 #include "engine/follow_continuations.hpp"
 #include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
+#include "engine/wakeups.hpp"
 #include "model/question.hpp"
 #include "model/validate.hpp"
 #include "store/brief.hpp"
@@ -30,6 +32,23 @@ std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, st
               delete state;
             }
           }};
+}
+
+void AppState::observe(const OpenOptions& options) {
+  engine::Observations& observations = engine_->observations();
+  observations.log_to(options.on_log);
+  observations.observe(options.observer);
+  if (!options.on_log && !options.observer) { return; }
+  engine_->wakeups().sweeps().log_to([&observations](std::string_view text) {
+    observations.log(LogLevel::warning, text, {{"component", "sweep"}});
+  });
+  observations.opened({.namespace_name = namespace_name_, .queues = [weak = weak_from_this()] {
+                         // This reference may be the last one, and the observer's thread must not destroy the observer.
+                         const engine::EngineThreadScope scope;
+                         const std::shared_ptr<AppState> state = weak.lock();
+                         if (!state) { throw StoreUnavailable("the app is closed"); }
+                         return App(state).queues();
+                       }});
 }
 
 TransactionGuard::TransactionGuard(const AppState* app) : before_(lending) { lending = app; }

@@ -44,6 +44,9 @@ struct TransactionState {
   std::unique_ptr<store::Transaction> owned;  // of attach() only
   std::vector<model::QueueRef> queues;        // in which something was enqueued
   std::vector<std::shared_ptr<Completion>> completions;
+  // For the observer, after the commit; empty without one.
+  std::vector<model::NewExecution> requests;  // without their inputs
+  std::vector<model::Admission> admissions;
 };
 
 // The state of one call of a handler.
@@ -155,6 +158,10 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   // ---- Events ------------------------------------------------------------------------------------------------------
   [[nodiscard]] schedule::EventRouter& router();
 
+  // ---- Observation -------------------------------------------------------------------------------------------------
+  // Sets the log and the observer of the options. Call it once, before the app is used.
+  void observe(const OpenOptions& options);
+
   // ---- For the testing kit -----------------------------------------------------------------------------------------
   std::shared_ptr<base::ManualClock> manual_clock;
   std::atomic<bool> runs_inline{false};
@@ -192,7 +199,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
 
 // start_ticker() starts this process's ticker unless it runs already; tick_now() fires the schedules that are due by
 // the store's clock on the calling thread.
-void start_ticker(engine::Engine& engine, std::function<void(std::string_view)> on_trouble);
+void start_ticker(engine::Engine& engine);
 void tick_now(engine::Engine& engine);
 // load_configuration() reads hapax.toml with its activities; apply_configuration_at_start() writes the settings to the
 // store if they differ from the ones applied last.

@@ -27,15 +27,9 @@ Worker::~Worker() {
   if (state_) { stop(); }
 }
 
-void Worker::stop() {
-  state_->worker->stop();
-  state_->forget_listener();
-}
+void Worker::stop() { state_->worker->stop(); }
 
-void Worker::stop(Duration grace) {
-  state_->worker->stop(grace);
-  state_->forget_listener();
-}
+void Worker::stop(Duration grace) { state_->worker->stop(grace); }
 
 int Worker::run_until_signal() {
   const int number = app::wait_for_stop_signal();
@@ -79,7 +73,14 @@ Worker App::work(const WorkerOptions& options) {
   engine_options.name = options.name;
   engine_options.build = options.build;
   engine_options.sweep = options.sweep;
-  engine_options.events.trouble = options.on_trouble;
+  engine_options.tells_sweep = false;  // the app does
+  // The engine outlives its workers' threads.
+  LogFields fields = {{"component", "worker"}};
+  if (!options.name.empty()) { fields.emplace_back("worker", options.name); }
+  const auto log = [&engine = state_->engine(), fields = std::move(fields)](std::string_view text) {
+    engine.observations().log(LogLevel::warning, text, fields);
+  };
+  engine_options.events.trouble = log;
   if (const auto workflows = state_->workflows()) {
     int threads = options.threads;
     if (threads <= 0) { threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
@@ -88,16 +89,13 @@ Worker App::work(const WorkerOptions& options) {
                                                      .cached = options.workflow_cache,
                                                      .stack_bytes = options.workflow_stack,
                                                      .build = options.build,
-                                                     .on_trouble = options.on_trouble});
+                                                     .on_trouble = log});
   }
   auto state = std::make_unique<detail::WorkerState>();
   state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
                                                    [app = state_](engine::Run& run) { return app->execute(run); });
   state_->add_worker(state->worker);
-  if (options.schedules) {
-    state->trouble = std::make_shared<engine::TroubleListener>(options.on_trouble);
-    detail::start_ticker(state_->engine(), [trouble = state->trouble](std::string_view text) { trouble->tell(text); });
-  }
+  if (options.schedules) { detail::start_ticker(state_->engine()); }
   state->worker->set_tasks(state_->tasks());  // a handler may have been added meanwhile
   return Worker(std::move(state));
 }

@@ -40,6 +40,7 @@ EnqueueOptions enqueue_options(const StartOptions& options) {
   enqueue.metadata = options.metadata;
   enqueue.deadline = options.deadline;
   enqueue.traceparent = options.traceparent;
+  enqueue.tracestate = options.tracestate;
   return enqueue;
 }
 

@@ -27,7 +27,8 @@ std::int64_t TaskContext::fence() const { return state_.run().claim().fence; }
 const std::string& TaskContext::effect_key() const { return state_.effect_key(); }
 std::optional<Time> TaskContext::deadline() const { return state_.run().claim().deadline; }
 const std::vector<std::string>& TaskContext::tags() const { return state_.run().claim().labels.tags; }
-const std::string& TaskContext::traceparent() const { return state_.run().claim().labels.traceparent; }
+const std::string& TaskContext::traceparent() const { return state_.run().traceparent(); }
+const std::string& TaskContext::tracestate() const { return state_.run().tracestate(); }
 
 nlohmann::json TaskContext::metadata() const {
   const std::string& text = state_.run().claim().labels.metadata;

@@ -336,7 +336,7 @@ SupervisorCounts Supervisor::counts() {
 }
 
 void Supervisor::trouble(const std::string& text) const {
-  if (options_.on_trouble) { options_.on_trouble(text); }
+  if (options_.on_log) { options_.on_log(LogLevel::warning, text, {{"component", "supervisor"}}); }
 }
 
 }  // namespace app

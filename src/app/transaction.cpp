@@ -15,7 +15,9 @@ void* Transaction::native_handle() const { return state_->transaction->native();
 
 void Transaction::committed() {
   for (const auto& completion : state_->completions) { completion->fate.store(detail::CommitFate::committed); }
-  state_->app->engine().wake_workers(state_->queues);
+  engine::Engine& engine = state_->app->engine();
+  engine.observations().admitted(state_->requests, state_->admissions, std::nullopt);
+  engine.wake_workers(state_->queues);
 }
 
 void App::transaction(const std::function<void(Transaction&)>& fn) {
@@ -55,13 +57,20 @@ Transaction App::attach(void* connection) {
 
 AnyHandle App::enqueue_json_in(Transaction& tx, const TaskSpec& task, std::string input_json,
                                const EnqueueOptions& options) {
+  const engine::Observations& observations = state_->engine().observations();
   model::NewExecution request;
   const auto admissions = engine::with_current_catalogue(state_->catalogue(), [&] {
     request = state_->request(task, input_json, options, model::Kind::task, detail::AppState::Declare::not_now);
+    observations.trace(request);
     return tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
   });
   engine::throw_if_refused(admissions.front(), engine::asking_of(request));
   tx.state_->queues.push_back(request.queue);
+  if (observations.any()) {
+    request.input.clear();
+    tx.state_->admissions.push_back(admissions.front());
+    tx.state_->requests.push_back(std::move(request));
+  }
   return state_->handle(admissions.front());
 }
 

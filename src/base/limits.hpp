@@ -14,9 +14,10 @@ inline constexpr std::size_t payload_default = 1 << 20;
 inline constexpr std::size_t payload_min = 1 << 10;
 inline constexpr std::size_t payload_max = 8 << 20;
 inline constexpr std::size_t json_depth = 64;
-inline constexpr std::size_t name_bytes = 200;  // namespace, queue, task, tag, worker label
-inline constexpr std::size_t key_bytes = 255;   // a caller's idempotency key
-inline constexpr std::size_t tags = 20;         // per execution
+inline constexpr std::size_t name_bytes = 200;        // namespace, queue, task, tag, worker label
+inline constexpr std::size_t key_bytes = 255;         // a caller's idempotency key
+inline constexpr std::size_t tracestate_bytes = 512;  // W3C: what everybody passes on
+inline constexpr std::size_t tags = 20;               // per execution
 inline constexpr std::size_t metadata_bytes = 16 << 10;
 inline constexpr std::size_t question_bytes = 64 << 10;  // a query to a workflow from another process
 // How much of a caller's text an error shows: enough to recognise it. Names longer than suggestion_bytes get no "did

@@ -39,6 +39,8 @@ void print_admission(const Shell& shell, const std::string& document, const std:
 
 // An invalid trace context never refuses a request: a remark reports it, and it is dropped.
 void drop_unusable_trace(RequestFields& fields) {
+  std::string& state = fields.options.tracestate;
+  if (model::accepted_tracestate(state).empty()) { state.clear(); }
   std::string& given = fields.options.traceparent;
   if (given.empty() || !model::accepted_traceparent(given).empty()) { return; }
   std::fprintf(stderr, "remark: --traceparent (HAPAX_TRACEPARENT) '%s' is no W3C trace context and is ignored\n",
@@ -80,6 +82,9 @@ void add_admit_flags(CLI::App& command, AdmitOptions& options) {
   command.add_option("--traceparent", fields.traceparent, "W3C trace context, passed to the handler")
       ->type_name("TEXT")
       ->envname("HAPAX_TRACEPARENT");
+  command.add_option("--tracestate", fields.tracestate, "W3C tracestate, beside --traceparent")
+      ->type_name("TEXT")
+      ->envname("HAPAX_TRACESTATE");
   command.add_flag("--wait", options.wait, "Wait for the outcome and print it");
   command.add_option("--wait-timeout", options.wait_timeout, "Wait at most D")->type_name("D");
 }

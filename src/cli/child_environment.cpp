@@ -14,9 +14,10 @@ namespace {
 constexpr std::string_view own_prefix = "HAPAX_";
 
 // The variables of the protocol: each describes the execution; a value of the worker is never passed on.
-constexpr std::array<std::string_view, 10> of_protocol = {
-    "HAPAX_EXECUTION_ID", "HAPAX_TASK", "HAPAX_QUEUE", "HAPAX_NAMESPACE",  "HAPAX_ATTEMPT",
-    "HAPAX_MAX_ATTEMPTS", "HAPAX_RUN",  "HAPAX_FENCE", "HAPAX_EFFECT_KEY", "HAPAX_TRACEPARENT"};
+constexpr std::array<std::string_view, 11> of_protocol = {"HAPAX_EXECUTION_ID", "HAPAX_TASK",      "HAPAX_QUEUE",
+                                                          "HAPAX_NAMESPACE",    "HAPAX_ATTEMPT",   "HAPAX_MAX_ATTEMPTS",
+                                                          "HAPAX_RUN",          "HAPAX_FENCE",     "HAPAX_EFFECT_KEY",
+                                                          "HAPAX_TRACEPARENT",  "HAPAX_TRACESTATE"};
 
 // libpq takes the store's password from this variable, so it counts as hapax's own.
 constexpr std::string_view store_password = "PGPASSWORD";
@@ -47,6 +48,7 @@ std::vector<std::string> ChildEnvironment::of(const model::Claim& claim) const {
       "HAPAX_EFFECT_KEY=" + model::effect_key(claim),
   };
   if (!claim.labels.traceparent.empty()) { all.push_back("HAPAX_TRACEPARENT=" + claim.labels.traceparent); }
+  if (!claim.labels.tracestate.empty()) { all.push_back("HAPAX_TRACESTATE=" + claim.labels.tracestate); }
   all.insert(all.end(), kept_.begin(), kept_.end());
   return all;
 }

@@ -113,7 +113,7 @@ class LocalTransport : public Transport {
                   .read = true,
                   .work = true,
                   .admin = true},
-        api_(std::make_shared<api::Api>(engine_, metrics_, api::Api::Deadlines::looked_at)) {
+        api_(std::make_shared<api::Api>(engine_, metrics_, nullptr, api::Api::Deadlines::looked_at)) {
     api::add_api_routes(router_, api_);
   }
 
@@ -138,9 +138,9 @@ class LocalTransport : public Transport {
   }
 
  private:
+  http::Metrics metrics_;  // outlives the engine, whose observer counts in it
   const std::shared_ptr<engine::Engine> engine_;
   const http::Principal operator_;
-  http::Metrics metrics_;
   const std::shared_ptr<api::Api> api_;
   http::Router router_;
 };

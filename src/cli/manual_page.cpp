@@ -76,6 +76,7 @@ std::string manual_page(const CommandInfo& root) {
       {"HAPAX_NAMESPACE", "the namespace, unless --namespace names it"},
       {"HAPAX_CONFIG", "the configuration file, unless --config names it"},
       {"HAPAX_TRACEPARENT", "W3C trace context of enqueued executions"},
+      {"HAPAX_TRACESTATE", "W3C tracestate that goes with HAPAX_TRACEPARENT"},
       {"NO_COLOR", "turns colours off when set"},
   };
   for (const auto& [name, what] : variables) { text += ".TP\n\\fB" + name + "\\fR\n" + roff(what) + "\n"; }

@@ -8,6 +8,7 @@
 #include "cli/end_limit.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/problem.hpp"
+#include "cli/serve_telemetry.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "engine/engine.hpp"
@@ -62,6 +63,7 @@ struct ServeOptions {
   int connections = 10'000;
   std::string grace = "30s";
   std::string log = "all";
+  std::string otlp;
 };
 
 constexpr std::chrono::seconds ticker_patience{15};
@@ -177,11 +179,12 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   const schedule::DuplicateLog::Listening duplicates([say](std::string_view line) { say("duplicate events", line); });
 
   TickerPulse ticker;
+  http::Metrics metrics;  // outlives the engine, whose observer counts in it
   const auto engine = std::make_shared<engine::Engine>(shell.shared_store());
-  http::Metrics metrics;
   http::Readiness readiness;
   add_checks(readiness, *engine, ticker);
-  const auto api = std::make_shared<api::Api>(engine, metrics);
+  const std::shared_ptr<OtlpExporter> exporter = make_exporter(options.otlp, metrics);
+  const auto api = std::make_shared<api::Api>(engine, metrics, exporter);
   http::Router router;
   http::add_probes(router, readiness, metrics);
   api::add_api_routes(router, api);
@@ -223,6 +226,7 @@ int run_serve(Shell& shell, const ServeOptions& options) {
   }
   if (may_hang(shell)) { end_limit.set(std::max(grace_ends, EndLimit::Clock::now()) + EndLimit::after_grace); }
   api->stop();
+  if (exporter) { exporter->close(); }
   return exit_ok;
 }
 
@@ -249,6 +253,8 @@ void add_serve(Commands& commands) {
   command.add_option("--log", options->log, "Requests to log: all, errors or off")
       ->type_name("WHICH")
       ->capture_default_str();
+  command.add_option("--otlp", options->otlp, "OpenTelemetry collector for spans and metrics (OTLP/HTTP, JSON)")
+      ->type_name("URL");
   commands.run_with(command, [options](Shell& shell) { return run_serve(shell, *options); });
 }
 

@@ -71,6 +71,7 @@ void print_facts(const model::Execution& e, const std::string& parent_workflow_i
   facts.add_if("tags", show_execution_joined(e.labels.tags));
   facts.add_if("metadata", e.labels.metadata);
   facts.add_if("traceparent", e.labels.traceparent);
+  facts.add_if("tracestate", e.labels.tracestate);
   facts.add_if("enqueued by", e.labels.actor);
   facts.print();
 }

@@ -13,10 +13,10 @@ constexpr const char* work_examples =
     "Starts the program once for each execution. The program gets the input JSON as\n"
     "one line on standard input, and in its environment HAPAX_EXECUTION_ID,\n"
     "HAPAX_TASK, HAPAX_ATTEMPT, HAPAX_FENCE, HAPAX_EFFECT_KEY, HAPAX_QUEUE,\n"
-    "HAPAX_NAMESPACE, HAPAX_RUN, HAPAX_MAX_ATTEMPTS and, if there is one,\n"
-    "HAPAX_TRACEPARENT. Other HAPAX_ variables and PGPASSWORD may be secrets: the\n"
-    "program does not get them, unless --pass-env names them. The outcome is how the\n"
-    "program ends:\n"
+    "HAPAX_NAMESPACE, HAPAX_RUN, HAPAX_MAX_ATTEMPTS and, if there are any,\n"
+    "HAPAX_TRACEPARENT and HAPAX_TRACESTATE. Other HAPAX_ variables and PGPASSWORD\n"
+    "may be secrets: the program does not get them, unless --pass-env names them. The\n"
+    "outcome is how the program ends:\n"
     "  exit 0            completed; the result is the JSON on standard output (no\n"
     "                    output: null; other text: that text, as a string)\n"
     "  exit 65           failed for good, no retry\n"
@@ -129,7 +129,9 @@ int work_in_processes(const Shell& shell, const WorkOptions& options) {
   supervising.processes = *options.processes;
   supervising.grace = plan.worker.grace;
   supervising.kill_after = plan.process.kill_after + std::chrono::seconds(10);
-  supervising.on_trouble = [&progress](std::string_view text) { progress.trouble(std::string(text)); };
+  supervising.on_log = [&progress](LogLevel, std::string_view text, const LogFields&) {
+    progress.trouble(std::string(text));
+  };
   supervising.on_progress = [&](const SupervisorCounts& counts) {
     if (!progress.due()) { return; }
     progress.show(live_text(stats_of(counts.work), std::chrono::steady_clock::now() - begun) + ", " +

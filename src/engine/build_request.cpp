@@ -41,7 +41,7 @@ void add_labels(model::NewExecution& request, RequestParts& parts) {
   request.labels.tags = options.tags;
   request.labels.metadata = std::move(parts.metadata);
   request.labels.actor = std::move(parts.actor);
-  request.labels.traceparent = model::accepted_traceparent(options.traceparent);
+  model::set_trace(request.labels, options.traceparent, options.tracestate);
   if (options.metadata.is_null()) { return; }
   if (!options.metadata.is_object()) {
     throw InvalidArgument("metadata", std::string("a JSON ") + options.metadata.type_name() + ", expected an object");

@@ -116,7 +116,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   const Time asked_at = engine_now();
   try {
     base::fault_point("engine.exchange.before");
-    if (!finishes.empty() || ticket) { reply = store_.exchange(finishes, ticket ? &request : nullptr); }
+    if (!finishes.empty() || ticket) { reply = ask_store(finishes, ticket ? &request : nullptr); }
     base::fault_point("engine.exchange.after");
   } catch (const StoreUnavailable& error) {
     trouble(error.what());
@@ -146,6 +146,7 @@ bool Dispatcher::exchange(const Plan& next, Time now) {
   backoff_.reset();
   away_.store(false);
   const Duration took = engine_now() - asked_at;
+  if (options_.observations != nullptr) { options_.observations->recorded(finishes.size(), took); }
   if (ticket) { claimed(std::move(reply.claim), *ticket, next, now, now + took); }
   if (!reply.woken.empty() && options_.on_woken) { options_.on_woken(reply.woken); }
   // Waiters get their results after the claims, so that the pool already works meanwhile.
@@ -195,6 +196,11 @@ void Dispatcher::set_tasks(std::vector<std::string> tasks) {
 WorkerStats Dispatcher::stats() const {
   const std::lock_guard lock(stats_mutex_);
   return stats_;
+}
+
+model::Exchange Dispatcher::ask_store(std::span<const model::Finish> finishes, const model::ClaimRequest* claim) {
+  if (options_.observations == nullptr) { return store_.exchange(finishes, claim); }
+  return options_.observations->store_call("exchange", [&] { return store_.exchange(finishes, claim); });
 }
 
 void Dispatcher::trouble(std::string_view what) {

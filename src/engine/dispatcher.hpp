@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/backoff.hpp"
+#include "engine/observations.hpp"
 #include "engine/outcome.hpp"
 #include "engine/pool.hpp"
 #include "engine/session.hpp"
@@ -37,7 +38,8 @@ class Dispatcher {
     // Called with the queues in which outcomes made executions due.
     std::function<void(std::span<const model::QueueRef>)> on_woken;
     std::function<void(std::string_view)> on_trouble;
-    std::function<void()> on_doubt;  // the result of a claim is unknown: send a heartbeat now
+    const Observations* observations = nullptr;  // null: a worker of a server
+    std::function<void()> on_doubt;              // the result of a claim is unknown: send a heartbeat now
   };
 
   Dispatcher(store::WorkStore& store, Session& session, RunPool& pool, Options options);
@@ -85,6 +87,7 @@ class Dispatcher {
   void release_unstarted();
   [[nodiscard]] Time next_step(Time now) const;
   void trouble(std::string_view what);
+  [[nodiscard]] model::Exchange ask_store(std::span<const model::Finish> finishes, const model::ClaimRequest* claim);
 
   store::WorkStore& store_;
   Session& session_;

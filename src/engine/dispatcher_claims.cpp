@@ -131,10 +131,12 @@ void Dispatcher::claimed(model::ClaimReply reply, const ClaimTicket& ticket, con
   for (model::Claim& claim : reply.claims) {
     RunPtr run = std::make_shared<Run>(std::move(claim));
     run->received = received;
+    if (options_.observations != nullptr) { options_.observations->trace(*run); }
     runs.push_back(std::move(run));
   }
   reply.claims.clear();
   if (!session_.settle(ticket, runs)) { return; }
+  if (options_.observations != nullptr) { options_.observations->claimed(runs, received - now); }
   const bool full = static_cast<int>(runs.size()) >= plan.limit;
   if (plan.alone && !runs.empty() && runs.front()->claim().lost > 0) {
     suspect_ = runs.front();

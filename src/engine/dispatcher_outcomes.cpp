@@ -123,7 +123,7 @@ void Dispatcher::send_one_by_one(std::vector<Settled> batch) {
     std::vector<model::FinishVerdict> verdict{model::FinishVerdict::accepted};
     for (int tries = 0; settled.finish; ++tries) {
       try {
-        verdict = store_.finish(std::span<const model::Finish>(&*settled.finish, 1));
+        verdict = ask_store(std::span<const model::Finish>(&*settled.finish, 1), nullptr).verdicts;
         break;
       } catch (const store::Blocked& error) {
         trouble(error.what());

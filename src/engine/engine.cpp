@@ -23,35 +23,27 @@ namespace {
 
 std::size_t request_bytes(const model::NewExecution& request) { return request.input.size() + 256; }
 
-// Calls `admit` and reports to the observer.
-template <class Admit>
-std::vector<model::Admission> observed(const Wakeups& wakeups, Admit admit) {
-  if (!wakeups.observer().admitted) { return admit(); }
-  const Time begun = engine_now();
-  std::vector<model::Admission> admissions = admit();
-  wakeups.observer().admitted(admissions, engine_now() - begun);
-  return admissions;
-}
-
 }  // namespace
 
 class BackgroundSweeper {
  public:
-  BackgroundSweeper(store::Store& store, base::Random& random, Wakeups& wakeups, std::function<Duration()> interval)
+  BackgroundSweeper(store::Store& store, base::Random& random, Wakeups& wakeups, const Observations& observations,
+                    std::function<Duration()> interval)
       : sweeper_(store, random,
                  {.retention_interval = model::default_cleanup_interval,
                   .current_retention_interval = std::move(interval),
                   .on_swept =
-                      [&wakeups](const model::SweepReport& report) {
+                      [&wakeups, &observations](const model::SweepReport& report) {
                         wakeups.sweeps().swept(report, engine_now());
                         if (report.requeued > 0) { wakeups.everything_changed(); }
-                        if (wakeups.observer().swept) { wakeups.observer().swept(report); }
+                        observations.swept(report);
                       },
                   .on_failed =
-                      [&wakeups](std::string_view error) {
-                        if (wakeups.observer().sweep_failed) { wakeups.observer().sweep_failed(); }
+                      [&wakeups, &observations](std::string_view error) {
+                        observations.sweep_failed();
                         wakeups.sweeps().failed(error, engine_now());
-                      }}),
+                      },
+                  .observations = &observations}),
         thread_([this](Time now) { return sweeper_.step(now); }) {
     thread_.start();
   }
@@ -72,14 +64,14 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .flush =
               [this](std::span<model::NewExecution> requests) {
                 base::fault_point("engine.admit.before");
-                auto admissions = observed(*wakeups_, [&] { return store_->try_admit(requests); });
+                auto admissions = observations_.admission(requests, [&] { return store_->try_admit(requests); });
                 base::fault_point("engine.admit.after");
                 return admissions;
               },
           .flush_alone =
               [this](std::span<model::NewExecution> requests) {
                 return store::busy_if_blocked(
-                    [&] { return observed(*wakeups_, [&] { return store_->admit(requests); }); });
+                    [&] { return observations_.admission(requests, [&] { return store_->admit(requests); }); });
               },
           .flushed = [this](std::span<model::NewExecution> requests,
                             std::span<model::Admission> admissions) { admitted(requests, admissions); },
@@ -87,7 +79,10 @@ Engine::Engine(std::shared_ptr<store::Store> store)
           .policy = {.max_items = limits::admit_batch}});
   journal_ = std::make_unique<Batcher<model::JournalEntry, model::FinishVerdict>>(
       Batcher<model::JournalEntry, model::FinishVerdict>::Options{
-          .flush = [this](std::span<model::JournalEntry> entries) { return store_->journal_append(entries); },
+          .flush =
+              [this](std::span<model::JournalEntry> entries) {
+                return observations_.store_call("journal", [&] { return store_->journal_append(entries); });
+              },
           .size = [](const model::JournalEntry& entry) { return entry.data.size(); },
           .policy = {.max_items = limits::admit_batch}});
   turns_ = std::make_unique<Batcher<std::vector<model::Advance>, std::vector<model::AdvanceReply>>>(
@@ -104,7 +99,7 @@ std::vector<std::vector<model::AdvanceReply>> Engine::flush_turns(std::span<std:
   for (std::vector<model::Advance>& request : requests) { std::ranges::move(request, std::back_inserter(all)); }
   std::vector<model::AdvanceReply> replies;
   try {
-    replies = store_->advance(all);
+    replies = observations_.store_call("advance", [&] { return store_->advance(all); });
   } catch (...) {
     // The requests are moved back, because each may be sent again alone.
     auto next = all.begin();
@@ -189,17 +184,21 @@ void Engine::admitted(std::span<model::NewExecution> requests, std::span<model::
 }
 
 std::vector<model::ActivityReply> Engine::change_activities(std::span<const model::ActivityChange> changes) {
-  std::vector<model::ActivityReply> replies = store_->change_activities(changes);
+  Duration took{0};
+  std::vector<model::ActivityReply> replies = observations_.store_call(
+      "activities", [&] { return store_->change_activities(changes); }, &took);
   PendingWakeups woken(*this);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const std::vector<model::Admission>& admissions = replies[i].admissions;
     for (std::size_t run = 0; run < admissions.size(); ++run) { woken.add(changes[i].admit[run], admissions[run]); }
+    observations_.admitted(std::span(changes[i].admit).first(admissions.size()), admissions, took);
   }
   woken.wake();
   return replies;
 }
 
 model::Admission Engine::admit(model::NewExecution request) {
+  observations_.trace(request);
   reserve(request);
   const std::optional<model::BornRunning> reservation = request.born_running;
   try {
@@ -211,6 +210,7 @@ model::Admission Engine::admit(model::NewExecution request) {
 }
 
 void Engine::admit_async(model::NewExecution request, AdmitCallback callback) {
+  observations_.trace(request);
   reserve(request);
   const std::optional<model::BornRunning> reservation = request.born_running;
   if (!reservation) {
@@ -238,7 +238,8 @@ void Engine::reserve(model::NewExecution& request) {
 }
 
 std::vector<model::Admission> Engine::admit_bulk(std::span<model::NewExecution> requests) {
-  std::vector<model::Admission> admissions = observed(*wakeups_, [&] { return store_->admit(requests); });
+  for (model::NewExecution& request : requests) { observations_.trace(request); }
+  std::vector<model::Admission> admissions = observations_.admission(requests, [&] { return store_->admit(requests); });
   admitted(requests, admissions);
   return admissions;
 }
@@ -251,6 +252,7 @@ std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& 
   store_->transaction([&](store::Transaction& transaction) {
     for (std::span<model::NewExecution> batch = next(); !batch.empty(); batch = next()) {
       const Time begun = engine_now();
+      for (model::NewExecution& request : batch) { observations_.trace(request); }
       batches.push_back(batch);
       admissions.push_back(transaction.admit(batch));
       took.push_back(engine_now() - begun);
@@ -259,7 +261,7 @@ std::vector<std::vector<model::Admission>> Engine::admit_bulk(const BulkSource& 
   });
   if (!took.empty()) { took.back() += engine_now() - done; }
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    if (wakeups_->observer().admitted) { wakeups_->observer().admitted(admissions[i], took[i]); }
+    observations_.admitted(batches[i], admissions[i], took[i]);
     admitted(batches[i], admissions[i]);
   }
   return admissions;
@@ -290,7 +292,8 @@ void Engine::start_sweeper(const Cleanup& cleanup) {
   };
   if (std::ranges::none_of(cleanups_, same)) { cleanups_.push_back(cleanup); }
   if (sweeper_) { return; }
-  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *wakeups_, [this] { return cleanup_interval(); });
+  sweeper_ = std::make_unique<BackgroundSweeper>(*store_, random_, *wakeups_, observations_,
+                                                 [this] { return cleanup_interval(); });
 }
 
 Duration Engine::cleanup_interval() {

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "engine/batcher.hpp"
+#include "engine/observations.hpp"
 #include "engine/step_thread.hpp"
 #include "model/turn.hpp"
 #include "store/store.hpp"
@@ -40,6 +41,8 @@ class Engine {
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] const store::Capabilities& capabilities() const { return capabilities_; }
   [[nodiscard]] base::Random& random() { return random_; }
+  // The observer and the log, which are set before the engine is used.
+  [[nodiscard]] Observations& observations() { return observations_; }
   // Returns the one cache of a namespace's catalogue in this process. The engine must outlive the cache.
   [[nodiscard]] std::shared_ptr<CatalogueCache> catalogue(const std::string& namespace_name);
 
@@ -115,6 +118,7 @@ class Engine {
   std::shared_ptr<store::Store> store_;
   const store::Capabilities capabilities_;
   base::SystemRandom random_;
+  Observations observations_;
   std::unique_ptr<Wakeups> wakeups_;
   std::unique_ptr<Waiters> waiters_;
   std::unique_ptr<Batcher<model::NewExecution, model::Admission>> admissions_;

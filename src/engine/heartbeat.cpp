@@ -45,7 +45,9 @@ void Heartbeat::beat(Time now) {
   const model::Beat sent = session_.beat(options_.description.lease);
   try {
     base::fault_point("engine.beat.before");
-    const model::BeatReply reply = store_.beat(sent);
+    const auto ask = [&] { return store_.beat(sent); };
+    const model::BeatReply reply =
+        options_.observations != nullptr ? options_.observations->store_call("beat", ask) : ask();
     backoff_.reset();
     beat_at_ = now + options_.interval;
     progress_at_ = now + progress_interval;
@@ -85,6 +87,7 @@ void Heartbeat::apply(const model::BeatReply& reply, const model::Beat& sent, Ti
   }
   if (!gone.empty()) {
     session_.remove(gone);
+    if (options_.observations != nullptr) { options_.observations->lost(gone, false); }
     options_.on_lost(gone);
   }
 }
@@ -112,6 +115,7 @@ void Heartbeat::look_for_cancellations(Time now) {
 void Heartbeat::lost(const Uuid& id) {
   sessions_lost_.fetch_add(1);
   const std::vector<RunPtr> runs = session_.lose(id);
+  if (options_.observations != nullptr) { options_.observations->lost(runs, true); }
   options_.on_trouble("the session was lost; " + std::to_string(runs.size()) + " executions are given up");
   options_.on_lost(runs);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/backoff.hpp"
+#include "engine/observations.hpp"
 #include "engine/session.hpp"
 #include "model/execution.hpp"
 #include "store/store.hpp"
@@ -27,6 +28,7 @@ class Heartbeat {
     std::function<void()> on_opened;
     std::function<void(const RunPtr&)> on_cancel;  // a run that was just asked to stop by a cancellation; may be empty
     std::function<void(std::string_view)> on_trouble;
+    const Observations* observations = nullptr;  // null: a worker of a server
   };
 
   Heartbeat(store::WorkStore& store, Session& session, Options options);

@@ -1,6 +1,8 @@
 // Run: one attempt of an execution inside this process, from its claim to its recorded outcome.
 #pragma once
 
+#include <hapax/observer.hpp>
+
 #include "model/execution.hpp"
 #include "model/retry.hpp"
 
@@ -12,6 +14,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace hapax::engine {
 
@@ -57,6 +60,11 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   [[nodiscard]] const model::Claim& claim() const { return claim_; }
+  // The trace context of what the attempt calls and starts: the execution's, unless an observer has made another.
+  [[nodiscard]] const std::string& traceparent() const {
+    return trace_ ? trace_->traceparent : claim_.labels.traceparent;
+  }
+  [[nodiscard]] const std::string& tracestate() const { return trace_ ? trace_->tracestate : claim_.labels.tracestate; }
 
   [[nodiscard]] StopReason stop_reason() const { return stop_.load(std::memory_order_acquire); }
   [[nodiscard]] bool should_stop() const { return stop_reason() != StopReason::none; }
@@ -80,6 +88,9 @@ class Run {
   [[nodiscard]] bool start(Time at);
   [[nodiscard]] bool settle();
 
+  // Call it before the run is shared.
+  void set_trace(TraceContext trace) { trace_ = std::make_unique<const TraceContext>(std::move(trace)); }
+
   // Asks the handler to stop. The first reason stays, except that any other reason replaces cancel_requested.
   void request_stop(StopReason reason);
   void set_draining() { draining_.store(true, std::memory_order_relaxed); }
@@ -95,6 +106,7 @@ class Run {
 
  private:
   const model::Claim claim_;
+  std::unique_ptr<const TraceContext> trace_;  // null: the execution's
   std::atomic<State> state_{State::queued};
   std::atomic<StopReason> stop_{StopReason::none};
   std::atomic<bool> draining_{false};

@@ -1,6 +1,7 @@
 #include "engine/step_thread.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace hapax::engine {
 
@@ -12,6 +13,8 @@ thread_local bool engine_thread = false;
 
 bool on_engine_thread() { return engine_thread; }
 void mark_engine_thread() { engine_thread = true; }
+EngineThreadScope::EngineThreadScope() : before_(std::exchange(engine_thread, true)) {}
+EngineThreadScope::~EngineThreadScope() { engine_thread = before_; }
 
 Time engine_now() {
   return Time(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));

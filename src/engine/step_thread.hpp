@@ -25,6 +25,17 @@ inline constexpr Duration longest_wait = std::chrono::hours(24 * 365);
 // would wait for its own end.
 [[nodiscard]] bool on_engine_thread();
 void mark_engine_thread();
+// While it lives, the calling thread counts as one of the engine's own.
+class EngineThreadScope {
+ public:
+  EngineThreadScope();
+  EngineThreadScope(const EngineThreadScope&) = delete;
+  EngineThreadScope& operator=(const EngineThreadScope&) = delete;
+  ~EngineThreadScope();
+
+ private:
+  const bool before_;
+};
 
 // Any thread may call wake(), at any rate: while a wakeup is pending, another wake() costs one atomic read. The owner
 // calls start() and stop(). The step must not throw.

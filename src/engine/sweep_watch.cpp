@@ -63,6 +63,7 @@ void SweepWatch::report_trouble(Reported& reported, std::string text, Time now) 
     }
   }
   for (const auto& listener : listeners) { listener->tell(text); }
+  if (log_) { log_(text); }
 }
 
 }  // namespace hapax::engine

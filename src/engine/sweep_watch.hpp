@@ -8,10 +8,12 @@
 #include "engine/trouble_listener.hpp"
 #include "model/execution.hpp"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hapax::engine {
@@ -20,6 +22,9 @@ class SweepWatch {
  public:
   // Reports to `listener` from now on, for as long as its owner keeps it.
   void add(const std::shared_ptr<TroubleListener>& listener);
+
+  // Reports to `log` too. Set once, before the engine is used. It is called outside of all locks.
+  void log_to(std::function<void(std::string_view)> log) { log_ = std::move(log); }
 
   // A sweep that failed in part calls both functions, because its other parts count.
   void swept(const model::SweepReport& report, Time now);
@@ -38,6 +43,7 @@ class SweepWatch {
 
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<TroubleListener>> listeners_;
+  std::function<void(std::string_view)> log_;
   int failures_ = 0;
   Reported failure_;
   Reported bad_;

@@ -62,7 +62,9 @@ Time Sweeper::step(Time now) {
   const bool retention = now >= retention_at_;
   try {
     const Time began = engine_now();
-    const model::SweepReport report = store_.sweep({.limit = limits::sweep_batch, .retention = retention});
+    const auto sweep = [&] { return store_.sweep({.limit = limits::sweep_batch, .retention = retention}); };
+    const model::SweepReport report =
+        options_.observations != nullptr ? options_.observations->store_call("sweep", sweep) : sweep();
     if (options_.on_swept) { options_.on_swept(report); }
     if (!report.failure.empty()) { return failed(report.failure, now); }
     backoff_.reset();

@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "engine/backoff.hpp"
+#include "engine/observations.hpp"
 #include "store/store.hpp"
 
 #include <functional>
@@ -23,6 +24,7 @@ class Sweeper {
     std::function<Duration()> current_retention_interval;
     std::function<void(const model::SweepReport&)> on_swept;
     std::function<void(std::string_view error)> on_failed;
+    const Observations* observations = nullptr;  // told how long the store takes; may be null
   };
 
   Sweeper(store::Store& store, base::Random& random, Options options);

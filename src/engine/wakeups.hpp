@@ -45,25 +45,12 @@ class LocalWorker {
   virtual void reserved(std::span<const Reservation> reservations) = 0;
 };
 
-// Callbacks for metrics. The engine calls them on the threads that do the work, so they must return at once; empty ones
-// are not called.
-struct EngineObserver {
-  // One transaction of admissions, and how long the store took for it.
-  std::function<void(std::span<const model::Admission>, Duration took)> admitted;
-  std::function<void(const model::SweepReport&)> swept;
-  std::function<void()> sweep_failed;
-};
-
 class Wakeups {
  public:
   explicit Wakeups(store::Store& store);
   Wakeups(const Wakeups&) = delete;
   Wakeups& operator=(const Wakeups&) = delete;
   ~Wakeups();
-
-  // Set once, before the engine is used.
-  void observe(EngineObserver observer) { observer_ = std::move(observer); }
-  [[nodiscard]] const EngineObserver& observer() const { return observer_; }
 
   // State of this process's sweeps.
   [[nodiscard]] SweepWatch& sweeps() { return sweeps_; }
@@ -87,7 +74,6 @@ class Wakeups {
   void listen_loop();
 
   store::Store& store_;
-  EngineObserver observer_;
   SweepWatch sweeps_;
   std::function<void()> on_hint_;  // set before any thread starts
   std::atomic<int> worker_count_{0};

@@ -58,6 +58,7 @@ struct WorkerOptions {
   std::string name;                           // a label for people; empty: host and process id
   std::string build;                          // a label of the program's version
   bool sweep = true;                          // also run the sweeper (lost sessions, deadlines, retention)
+  bool tells_sweep = true;                    // reports trouble with the sweep to events.trouble
   std::optional<Duration> cleanup_interval;   // how often retention deletes; none: the store's setting, or an hour
   std::shared_ptr<WorkflowPool> workflows;    // runs claimed workflows; none: the worker has no workflows
   std::optional<model::QueueRef> questions;   // queue of questions to workflows; not one of `queues`

@@ -33,6 +33,7 @@ WorkerCore::~WorkerCore() = default;
 void WorkerCore::start() {
   // The callbacks hold a weak pointer, because a handler may outlive the worker.
   const std::weak_ptr<WorkerCore> weak = weak_from_this();
+  const Observations* const observations = engine_ ? &engine_->observations() : nullptr;
   pool_->set_callbacks(
       [weak](const RunPtr& run) {
         if (const auto core = weak.lock()) { core->started(run); }
@@ -54,7 +55,8 @@ void WorkerCore::start() {
                          .on_lost = [this](const std::vector<RunPtr>&) { dispatcher_thread_->wake(); },
                          .on_opened = [this] { something_changed(); },
                          .on_cancel = [this](const RunPtr& run) { cancelling(run); },
-                         .on_trouble = [this](std::string_view what) { trouble(what); }});
+                         .on_trouble = [this](std::string_view what) { trouble(what); },
+                         .observations = observations});
   dispatcher_ = std::make_unique<Dispatcher>(
       *store_, session_, *pool_,
       Dispatcher::Options{
@@ -70,6 +72,7 @@ void WorkerCore::start() {
                 if (engine_) { engine_->wake_workers(queues); }
               },
           .on_trouble = [this](std::string_view what) { trouble(what); },
+          .observations = observations,
           .on_doubt =
               [this] {
                 heartbeat_->request_beat();
@@ -98,8 +101,10 @@ void WorkerCore::start() {
   engine_->wakeups().add(shared_from_this());
   engine_->wakeups().listen();
   if (options_.sweep) {
-    sweep_trouble_ = std::make_shared<TroubleListener>([this](std::string_view what) { trouble(what); });
-    engine_->wakeups().sweeps().add(sweep_trouble_);
+    if (options_.tells_sweep) {
+      sweep_trouble_ = std::make_shared<TroubleListener>([this](std::string_view what) { trouble(what); });
+      engine_->wakeups().sweeps().add(sweep_trouble_);
+    }
     engine_->start_sweeper(
         {.interval = options_.cleanup_interval, .namespace_name = options_.queues.front().namespace_name});
   }
@@ -107,6 +112,7 @@ void WorkerCore::start() {
 
 void WorkerCore::started(const RunPtr& run) {
   if (options_.events.started) { options_.events.started(run->claim()); }
+  if (engine_) { engine_->observations().begun(*run); }
   if (draining_.load(std::memory_order_relaxed)) { run->set_draining(); }
   if ((run->claim().attempt_timeout || run->claim().deadline_in) && watchdog_->watch(run)) { ensure_watchdog_thread(); }
 }
@@ -154,6 +160,7 @@ void WorkerCore::answered(std::span<const Settled> batch, std::span<const model:
         recorded.push_back({std::move(outcome), settled.run->born_running});
       }
     }
+    if (engine_) { engine_->observations().ended(settled, verdicts[i]); }
     if (options_.events.finished && settled.finish) {
       options_.events.finished(settled.run->claim(), *settled.finish, verdicts[i]);
     }

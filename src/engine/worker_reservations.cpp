@@ -55,6 +55,7 @@ RunPtr WorkerCore::take_up(const Reservation& reservation) {
   claim.priority = request->priority;
   claim.run = admission->run;
   claim.created_at = admission->created_at;
+  claim.due_at = admission->created_at;
   claim.claimed_at = admission->created_at;
   if (request->deadline) {
     claim.deadline = admission->created_at + *request->deadline;
@@ -67,6 +68,7 @@ RunPtr WorkerCore::take_up(const Reservation& reservation) {
   claim.parent = request->parent;
   claim.labels = std::move(request->labels);
   auto run = std::make_shared<Run>(std::move(claim));
+  engine_->observations().trace(*run);
   run->received = engine_now();
   run->born_running = true;
   const RunPtr shared = run;

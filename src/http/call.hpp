@@ -53,6 +53,8 @@ class Call {
   static constexpr Duration recheck_every = std::chrono::seconds(5);
   // The request's W3C traceparent if it has a well-formed one, else empty.
   [[nodiscard]] const std::string& traceparent() const { return traceparent_; }
+  // The request's W3C tracestate, empty without a traceparent.
+  [[nodiscard]] const std::string& tracestate() const { return tracestate_; }
 
   // ---- The request's body ----------------------------------------------------------------------------------------
   // The whole body, at most the route's body_limit. Throws HttpError: 413 too long, 408 too slow, 400 malformed.
@@ -102,6 +104,7 @@ class Call {
   const Request* request_ = nullptr;
   Principal principal_;
   std::string traceparent_;
+  std::string tracestate_;
   std::vector<std::pair<std::string_view, const std::string*>> parameters_;
 };
 

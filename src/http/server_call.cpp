@@ -154,7 +154,15 @@ Response ServerCall::dispatch() {
   check_body();
   // A request with several traceparent headers has none (W3C Trace Context, 3.2.2), as it is unclear which one counts.
   if (const auto traces = request.header_values("traceparent"); traces.size() == 1) {
-    traceparent_ = model::accepted_traceparent(traces.front());
+    model::Labels labels;
+    // Several tracestate headers are one list (W3C Trace Context, 3.3).
+    std::string states;
+    for (const std::string_view state : request.header_values("tracestate")) {
+      states.append(states.empty() ? "" : ",").append(state);
+    }
+    model::set_trace(labels, traces.front(), states);
+    traceparent_ = std::move(labels.traceparent);
+    tracestate_ = std::move(labels.tracestate);
   }
   return route_->handler(*this);
 }

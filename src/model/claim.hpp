@@ -45,6 +45,7 @@ struct Claim {
   int priority = 0;
   int run = 1;
   Time created_at{};
+  Time due_at{};  // since when it could have been claimed; Time{}: not known here
   Time claimed_at{};
   std::optional<Time> deadline;
   std::optional<Duration> deadline_in;  // time left at the claim, by the store's clock; the worker counts it down

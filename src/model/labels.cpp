@@ -54,6 +54,10 @@ std::optional<std::string> encode_labels(const Labels& labels) {
     member("traceparent");
     text += base::json_quote(labels.traceparent);
   }
+  if (!labels.tracestate.empty()) {
+    member("tracestate");
+    text += base::json_quote(labels.tracestate);
+  }
   if (!labels.actor.empty()) {
     member("actor");
     text += base::json_quote(labels.actor);
@@ -79,6 +83,8 @@ Labels decode_labels(std::string_view text) {
       labels.metadata = value;
     } else if (name == "traceparent") {
       labels.traceparent = base::json_string(value, "labels");
+    } else if (name == "tracestate") {
+      labels.tracestate = base::json_string(value, "labels");
     } else if (name == "actor") {
       labels.actor = base::json_string(value, "labels");
     } else if (name == "forked_from") {
@@ -159,6 +165,29 @@ bool is_sampled(std::string_view flags) {
   return ((digit <= '9' ? digit - '0' : digit - 'a' + 10) & 1) != 0;
 }
 
+constexpr std::size_t tracestate_members = 32;
+
+std::string_view trimmed_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) { return {}; }
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// vendor=value or tenant@vendor=value.
+bool is_tracestate_member(std::string_view member) {
+  const std::size_t equals = member.find('=');
+  if (equals == 0 || equals == std::string_view::npos || equals + 1 == member.size()) { return false; }
+  const std::string_view key = member.substr(0, equals);
+  const auto is_key_character = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-*/@").find(c) != std::string_view::npos;
+  };
+  const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const std::string_view value = member.substr(equals + 1);
+  return is_alphanumeric(key.front()) && std::ranges::all_of(key, is_key_character) &&
+         std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~' && c != '='; });
+}
+
 }  // namespace
 
 std::string accepted_traceparent(std::string_view text) {
@@ -174,6 +203,25 @@ std::string accepted_traceparent(std::string_view text) {
   }
   if (version == "00") { return std::string(text); }
   return "00" + std::string(text.substr(2, 51)) + (is_sampled(flags) ? "01" : "00");
+}
+
+std::string accepted_tracestate(std::string_view text) {
+  text = trimmed_blanks(text);
+  if (text.empty() || text.size() > limits::tracestate_bytes) { return {}; }
+  std::size_t members = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view member = trimmed_blanks(rest.substr(0, comma));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+    if (member.empty()) { continue; }  // W3C allows empty members
+    if (!is_tracestate_member(member) || ++members > tracestate_members) { return {}; }
+  }
+  return members == 0 ? std::string() : std::string(text);
+}
+
+void set_trace(Labels& labels, std::string_view traceparent, std::string_view tracestate) {
+  labels.traceparent = accepted_traceparent(traceparent);
+  labels.tracestate = labels.traceparent.empty() ? std::string() : accepted_tracestate(tracestate);
 }
 
 }  // namespace hapax::model

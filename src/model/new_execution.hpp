@@ -79,6 +79,7 @@ struct Labels {
   std::vector<std::string> tags;
   std::string metadata;             // a JSON object, or empty
   std::string traceparent;          // W3C, or empty
+  std::string tracestate;           // W3C, goes with traceparent; or empty
   std::string actor;                // the actor that enqueued the execution, or empty; later runs keep it
   std::optional<Uuid> forked_from;  // the run that this run, or the first of its chain, was forked from
   friend bool operator==(const Labels&, const Labels&) = default;
@@ -113,6 +114,7 @@ struct NewExecution {
   // The catalogue version (StoredCatalogue::version) that the request was made with: the store refuses the request when
   // its catalogue is newer (store::CatalogueChanged). no_catalogue: the catalogue does not affect the request.
   std::int32_t catalogue_version = no_catalogue;
+  std::string caller_trace;          // not stored: the traceparent before an observer replaced that of the labels
   std::shared_ptr<const Seed> seed;  // for a forked workflow: the journal entries it takes over
 };
 

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::chrono::seconds fresh_for{1};
 
-// The event's traceparent extension (CloudEvents distributed tracing), or empty.
-std::string traceparent_of(const Event& event) {
+// An extension of the event that CloudEvents defines for distributed tracing (traceparent, tracestate), or empty.
+std::string trace_of(const Event& event, std::string_view extension) {
   for (const auto& [name, json] : event.extensions) {
-    if (name == "traceparent" && json.starts_with('"')) { return json.substr(1, json.size() - 2); }
+    if (name == extension && json.starts_with('"')) { return json.substr(1, json.size() - 2); }
   }
   return {};
 }
@@ -89,10 +89,14 @@ std::vector<Routed> EventRouter::route(std::span<const Event> events, const Send
                         .last_result = {},
                         .parent = {},
                         .actor = sender.actor,
-                        .traceparent = sender.traceparent};
+                        .traceparent = sender.traceparent,
+                        .tracestate = sender.tracestate};
   const auto fired = [&](std::size_t match, const Event& event) {
     context.parent = all->uuids[match];
-    context.traceparent = sender.traceparent.empty() ? traceparent_of(event) : sender.traceparent;
+    if (sender.traceparent.empty()) {
+      context.traceparent = trace_of(event, "traceparent");
+      context.tracestate = trace_of(event, "tracestate");
+    }
     return run_requests(all->activities[match], EventReason{event}, context, base::new_uuid7);
   };
   Routing routing(*this, events.size());

@@ -59,6 +59,7 @@ class EventRouter {
   struct Sender {
     std::string actor;
     std::string traceparent;
+    std::string tracestate;
   };
   // One answer per event, in order. Returns after commit. Throws the store's errors; then some runs may have been
   // started, and sending the events again is safe.

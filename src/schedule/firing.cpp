@@ -212,7 +212,7 @@ model::NewExecution request_of(Wanted wanted, const FiringContext& context) {
   request.kind = wanted.kind;
   request.input = std::move(wanted.input);
   request.labels.actor = context.actor;
-  request.labels.traceparent = model::accepted_traceparent(context.traceparent);
+  model::set_trace(request.labels, context.traceparent, context.tracestate);
   if (wanted.kind == model::Kind::workflow) { request.max_attempts = 1; }
   model::IdentityClaim& identity = request.identity.emplace();
   identity.hash = wanted.identity;

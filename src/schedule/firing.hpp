@@ -64,6 +64,7 @@ struct FiringContext {
   std::optional<Uuid> parent;                   // activity_uuid(), if the caller has it already
   std::string actor{};                          // of the manual trigger or event, for the audit; empty: a tick
   std::string traceparent{};                    // W3C, of the call that caused the run; or empty
+  std::string tracestate{};
   bool names_source = false;  // marks an event's run ID with the source's hash, as the plain ID is taken
 };
 

@@ -16,6 +16,8 @@ const std::string& WorkflowContext::workflow() const { return run_->name(); }
 const std::string& WorkflowContext::workflow_id() const { return run_->workflow_id(); }
 int WorkflowContext::run_number() const { return run_->claim().run; }
 std::optional<Uuid> WorkflowContext::parent() const { return run_->claim().parent; }
+std::string WorkflowContext::traceparent() const { return run_->run()->traceparent(); }
+std::string WorkflowContext::tracestate() const { return run_->run()->tracestate(); }
 bool WorkflowContext::replaying() const { return run_->replaying(); }
 
 std::string WorkflowContext::step_json(std::string_view name, const StepOptions& options,

@@ -1,5 +1,6 @@
 #include "workflow/lanes.hpp"
 
+#include "engine/engine.hpp"
 #include "engine/step_thread.hpp"
 #include "model/question.hpp"
 
@@ -152,7 +153,10 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
   }
   for (const RunState& state : discard) { drop(state); }
   std::erase_if(batch, [this](const RunState& state) {
-    if (state->run()->start(engine::engine_now())) { return false; }
+    if (state->run()->start(engine::engine_now())) {
+      options_.app->engine().observations().begun(*state->run());
+      return false;
+    }
     drop(state);  // a shutdown or a lost session has settled the run meanwhile
     active_.fetch_sub(1);
     return true;
@@ -162,6 +166,7 @@ bool Lanes::take(const LanePtr& lane, std::vector<RunState>& batch, Taking takin
       active_.fetch_sub(1);
       continue;
     }
+    options_.app->engine().observations().begun(*run);
     if (RunState state = make(std::move(run))) { batch.push_back(std::move(state)); }
   }
   load(batch);

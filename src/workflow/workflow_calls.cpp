@@ -119,7 +119,8 @@ std::optional<std::int32_t> WorkflowRun::replayed(Entry kind, std::string_view n
 
 std::int32_t WorkflowRun::start(Entry kind, const TaskSpec& spec, std::string input, EnqueueOptions options,
                                 std::optional<ParentClose> close) {
-  options.traceparent = claim().labels.traceparent;
+  options.traceparent = run_->traceparent();
+  options.tracestate = run_->tracestate();
   const model::Kind of = kind == Entry::child ? model::Kind::workflow : model::Kind::task;
   model::NewExecution request = app_->request_of_run(spec, std::move(input), options, of);
   request.parent = id_;

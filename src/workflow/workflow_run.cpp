@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/uuid7.hpp"
+#include "engine/engine.hpp"
 #include "engine/outcome.hpp"
 #include "engine/step_thread.hpp"
 #include "model/retry.hpp"
@@ -131,6 +132,7 @@ void WorkflowRun::run_step() {
       engine::run_handler([this](engine::Run&) { return engine::Ending::completed((*step_body_)()); }, *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
+  app_->engine().observations().step_ended(*run_, step_name_, step_ending_, step_ran_for_);
   step_ran_ = true;
 }
 
@@ -171,6 +173,7 @@ void WorkflowRun::run_transaction() {
       *run_);
   in_step_.store(false);
   step_ran_for_ = engine::engine_now() - start;
+  app_->engine().observations().step_ended(*run_, step_name_, step_ending_, step_ran_for_);
   step_ran_ = !committed;  // the journal has a committed step's outcome
   if (committed) {
     (void)replay_.add(Entry::step, entry.name, entry.data);

@@ -46,7 +46,7 @@ class Protocol:
         return self.show(id)["result"]
 
     def test_programs_get_no_secret_of_hapax(self):
-        own = {"HAPAX_TOKEN": "hapax_secret", "HAPAX_TRACEPARENT": TRACE.replace("1", "2"), "PGPASSWORD": "secret",
+        own = {"HAPAX_TOKEN": "hapax_secret", "HAPAX_TRACEPARENT": TRACE.replace("1", "2"), "HAPAX_TRACESTATE": "b=2", "PGPASSWORD": "secret",
                "HAPAX_SOMETHING_OF_TOMORROW": "secret", "OF_THE_CALLER": "kept"}
         seen = self.environment(**own)
         self.assertEqual({name for name in seen if name.startswith("HAPAX_") or name == "PGPASSWORD"},
@@ -55,8 +55,9 @@ class Protocol:
         self.assertEqual((seen["OF_THE_CALLER"], seen["PATH"]), ("kept", os.environ["PATH"]))
 
     def test_programs_get_the_trace_of_their_execution(self):
-        seen = self.environment(task=("job", "--traceparent", TRACE), HAPAX_TRACEPARENT=TRACE.replace("1", "2"))
-        self.assertEqual(seen["HAPAX_TRACEPARENT"], TRACE)
+        seen = self.environment(task=("job", "--traceparent", TRACE, "--tracestate", "a=1"),
+                                HAPAX_TRACEPARENT=TRACE.replace("1", "2"), HAPAX_TRACESTATE="b=2")
+        self.assertEqual((seen["HAPAX_TRACEPARENT"], seen["HAPAX_TRACESTATE"]), (TRACE, "a=1"))
 
     def test_pass_env_hands_a_variable_of_hapax_on_by_name(self):
         seen = self.environment("--pass-env", "HAPAX_TOKEN", "--pass-env", "PGPASSWORD", "--pass-env", "HAPAX_NOT_SET",

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <hapax/hapax.hpp>
+#include <hapax/otlp.hpp>
+#include <hapax/prometheus.hpp>
 #include <hapax/replay_tester.hpp>
 #include <hapax/testing.hpp>
 

@@ -169,9 +169,19 @@ class Enqueue:
 
     def test_a_trace_is_carried(self):
         trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        self.api.enqueue(self.task, queue=self.queue, headers={"traceparent": trace})
+        self.api.enqueue(self.task, queue=self.queue, headers={"traceparent": trace, "tracestate": "a=1,b=2"})
         [claim] = self.api.claim(self.queue)["claims"]
-        self.assertEqual(claim["traceparent"], trace)
+        self.assertEqual((claim["traceparent"], claim["tracestate"]), (trace, "a=1,b=2"))
+        made = self.api.enqueue(self.task, queue=self.queue, traceparent=trace, tracestate="c=3", headers={"tracestate": "a=1"})
+        self.assertEqual(self.api.get("/v1/executions/" + made["id"]).json["tracestate"], "c=3")
+
+    def test_a_tracestate_never_refuses_work(self):
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        for sent in ("=", "A=b", "a=" + "x" * 600, 5, ["a=b"]):
+            made = self.api.enqueue(self.task, queue=self.queue, traceparent=trace, tracestate=sent)
+            self.assertIsNone(self.api.get("/v1/executions/" + made["id"]).json["tracestate"], sent)
+        made = self.api.enqueue(self.task, queue=self.queue, headers={"tracestate": "a=b"})
+        self.assertIsNone(self.api.get("/v1/executions/" + made["id"]).json["tracestate"], "without a traceparent")
 
     def test_trace_context_never_refuses_work(self):
         trace = "-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -64,7 +64,7 @@ BEYOND = [
     ("/v1/(tasks|workflows)/.*", {"task"}, "the path says it; here it may only say the same"),
     ("/v1/tasks/t/identity", {"wait_timeout"}, "nothing waits there"),
     ("/v1/(tasks|workflows)/./executions", {"wait_timeout"}, "at most 5m, which no pattern can say"),
-    ("/v1/.*", {"traceparent"}, "trace context never refuses work"),
+    ("/v1/.*", {"traceparent", "tracestate"}, "trace context never refuses work"),
     ("/v1/tasks/t/.*", {"throttle", "debounce", "keep_last"}, "they need a key or a strategy that makes requests the same"),
     ("/v1/tasks/catalogued", {"identity_keys"}, "they need a contextual strategy"),
     ("/v1/claims", {"held"}, "it says something of a session only"),

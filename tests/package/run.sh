@@ -24,7 +24,8 @@ dpkg --root="$PWD/root" --force-depends --force-script-chrootless --force-not-ro
   { cat dpkg.log; exit 1; }
 for file in usr/bin/hapax lib/systemd/system/hapax.service lib/systemd/system/hapax-work@.service \
   usr/share/man/man1/hapax.1.gz usr/share/bash-completion/completions/hapax usr/share/zsh/vendor-completions/_hapax \
-  usr/share/doc/hapax/copyright; do
+  usr/share/doc/hapax/copyright usr/share/doc/hapax/examples/prometheus/alerts.yml \
+  usr/share/doc/hapax/examples/grafana/hapax.json; do
   [[ -s root/$file ]] || fail "the package lacks $file"
 done
 # A configuration file: dpkg puts it in place when it configures the package; unpacked it has another suffix.

@@ -20,10 +20,11 @@ MAP = {
     "workflow": ENGINE,
     "schedule": ENGINE,
     "guard": ENGINE,
-    "http": {"base", "model"},
+    "telemetry": {"base"},
+    "http": {"base", "model", "telemetry"},
     "app": ENGINE | {"workflow", "schedule", "guard"},
-    "api": ENGINE | {"workflow", "schedule", "guard", "http", "app"},
-    "cli": ENGINE | {"workflow", "schedule", "guard", "http", "app", "api"},
+    "api": ENGINE | {"workflow", "schedule", "guard", "telemetry", "http", "app"},
+    "cli": ENGINE | {"workflow", "schedule", "guard", "telemetry", "http", "app", "api"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   options.kill_after = duration("--kill-after", 5s);
   options.patience = duration("--patience", 1s);
   options.restart_after = duration("--restart-after", 20ms);
-  options.on_trouble = [](std::string_view text) { say(std::string(text)); };
+  options.on_log = [](hapax::LogLevel, std::string_view text, const hapax::LogFields&) { say(std::string(text)); };
 
   const hapax::SupervisorReport report = hapax::supervise(options, [&](hapax::SupervisedProcess& process) {
     if (flags.contains("--fail")) { return std::stoi(flags["--fail"]); }

@@ -18,7 +18,7 @@ namespace hapax::torture {
 namespace {
 
 constexpr std::array cache_sizes{0, 4, 1000};
-// Prefix of base::FaultInjected's message; on_trouble passes only the message.
+// Prefix of base::FaultInjected's message; on_log passes only the message.
 constexpr std::string_view injected = "fault injected at ";
 
 // Generates programs from their seeds on first use.
@@ -54,7 +54,11 @@ auto patiently(const Fn& fn) {
 int run_workflow_worker(const Options& options) {
   FileLedger ledger(options.folder, options.number);
   Programs programs;
-  App app = patiently([&] { return open(options.url); });
+  const OpenOptions open_options{.on_log = [&](LogLevel, std::string_view what, const LogFields&) {
+    what.find(injected) != std::string_view::npos ? ledger.fault() : ledger.trouble();
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
+  }};
+  App app = patiently([&] { return open(options.url, open_options); });
   const auto setting = std::make_shared<const generated::Setting>(
       generated::Setting{.ledger = ledger,
                          .find = [&](std::uint64_t seed) { return programs.at(seed); },
@@ -71,11 +75,7 @@ int run_workflow_worker(const Options& options) {
       .grace = std::chrono::seconds(5),
       .name = "workflow-" + std::to_string(options.number),
       .build = options.number % 2 == 0 ? "" : "odd",
-      .workflow_cache = cache_sizes[static_cast<std::size_t>(options.number) % cache_sizes.size()],
-      .on_trouble = [&](std::string_view what) {
-        what.find(injected) != std::string_view::npos ? ledger.fault() : ledger.trouble();
-        std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
-      }};
+      .workflow_cache = cache_sizes[static_cast<std::size_t>(options.number) % cache_sizes.size()]};
   Worker worker = patiently([&] { return app.work(worker_options); });
   while (!told_to_end()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   worker.stop();

@@ -52,7 +52,11 @@ model::Execution all_of_it() {
   e.dead = true;
   e.retried_as = uuid('4');
   e.note = "asked the bank";
-  e.labels = {.tags = {"a", "b"}, .metadata = R"({"z":1,"a":2})", .traceparent = "00-1-2-01", .actor = "api (billing)"};
+  e.labels = {.tags = {"a", "b"},
+              .metadata = R"({"z":1,"a":2})",
+              .traceparent = "00-1-2-01",
+              .tracestate = "a=b",
+              .actor = "api (billing)"};
   e.waiting = true;
   e.stuck = "other code";
   e.continued_as = uuid('5');

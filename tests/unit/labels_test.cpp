@@ -30,8 +30,10 @@ TEST(StoredLabels, ReadBackAsTheyWereMetadataByteForByte) {
   for (const Labels& labels :
        {Labels{.tags = {"a"}}, Labels{.metadata = R"({"z":1.50,  "a":"\u0041"})"}, Labels{.traceparent = "00-x"},
         Labels{.forked_from = Uuid::parse("01890a5d-ac96-774b-bcce-b302099a8057")},
-        Labels{
-            .tags = {"a", "Zürich \n \" 😀"}, .metadata = R"({"tags":["no"],"deep":{"}":"]"}})", .traceparent = "t"}}) {
+        Labels{.tags = {"a", "Zürich \n \" 😀"},
+        .metadata = R"({"tags":["no"],"deep":{"}":"]"}})",
+        .traceparent = "t",
+        .tracestate = "a=b,c=\"d"}}) {
     EXPECT_EQ(decode_labels(encode_labels(labels).value()), labels);
   }
 }

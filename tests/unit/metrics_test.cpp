@@ -27,8 +27,8 @@ TEST(Metrics, AreForAdministratorsButForTheirOwnNamespace) {
   Metrics metrics;
   metrics.counter("hapax_admissions_total", "Admissions").add(3);
   metrics.on_look([](MetricsText& text, const Principal& principal) {
-    text.begin("hapax_queue_depth", "gauge", "Depth");
-    text.sample({{"namespace", principal.namespace_name}}, 7);
+    text.begin_family("hapax_queue_depth", "gauge", "Depth");
+    text.value({{"namespace", principal.namespace_name}}, 7);
   });
   const std::string text = metrics.text({.namespace_name = "shop", .read = true});
   EXPECT_THAT(text, testing::Not(HasSubstr("hapax_admissions_total")));
@@ -63,11 +63,11 @@ TEST(Metrics, ANameIsOfOneKind) {
 TEST(Metrics, ACollectorThatFailsLeavesTheOthersAlone) {
   Metrics metrics;
   metrics.on_look([](MetricsText& text, const Principal& principal) {
-    text.begin("hapax_queue_depth", "gauge", "Depth");
-    text.sample({{"namespace", principal.namespace_name}}, 7);
+    text.begin_family("hapax_queue_depth", "gauge", "Depth");
+    text.value({{"namespace", principal.namespace_name}}, 7);
   });
   metrics.on_look([](MetricsText& text, const Principal&) {
-    text.begin("half", "gauge", "");
+    text.begin_family("half", "gauge", "");
     throw StoreUnavailable("at a secret place");
   });
   const std::string text = metrics.text({.namespace_name = "shop"});

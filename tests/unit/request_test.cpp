@@ -31,7 +31,8 @@ api::RequestFields request_all_of_it() {
                     .concurrency_key = "c",
                     .ordering_key = "o",
                     .weight = 3,
-                    .traceparent = "00-1-2-01"};
+                    .traceparent = "00-1-2-01",
+                    .tracestate = "a=b"};
   fields.metadata = R"({"z":1})";
   return fields;
 }

@@ -34,5 +34,30 @@ TEST(TraceContext, WhatIsMalformedIsNothing) {
   }
 }
 
+TEST(TraceContext, ATracestateIsPassedOnOrIgnored) {
+  for (const std::string& good : {std::string("a=b"), std::string("congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"),
+                                  std::string("tenant@vendor=x y,, b_-*/=1"), "k=" + std::string(510, 'v')}) {
+    EXPECT_EQ(accepted_tracestate(good), good);
+  }
+  EXPECT_EQ(accepted_tracestate(" \ta=b "), "a=b");
+  std::string many;
+  for (int i = 0; i < 33; ++i) { many += "k" + std::to_string(i) + "=v,"; }
+  for (const std::string& bad :
+       {std::string(), std::string(" ,"), std::string("a"), std::string("=b"), std::string("a="), std::string("A=b"),
+        std::string("a=b=c"), std::string("a=\x01"), std::string("a=\xc3\xbc"), "k=" + std::string(511, 'v'), many}) {
+    EXPECT_EQ(accepted_tracestate(bad), "") << bad.substr(0, 100);
+  }
+}
+
+TEST(TraceContext, ATracestateNeedsATraceparent) {
+  Labels labels;
+  set_trace(labels, trace, "a=b");
+  EXPECT_EQ(labels.traceparent, trace);
+  EXPECT_EQ(labels.tracestate, "a=b");
+  set_trace(labels, "none", "a=b");
+  EXPECT_EQ(labels.traceparent, "");
+  EXPECT_EQ(labels.tracestate, "");
+}
+
 }  // namespace
 }  // namespace hapax::model

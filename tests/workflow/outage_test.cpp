@@ -69,15 +69,16 @@ TEST_P(WorkflowOutage, OneThatWaitsIsTakenUpFromItsJournalIfItsOutcomeWasLost) {
 
 TEST_P(WorkflowOutage, OneUnreadableJournalIsSnoozedAndToldAndItsNeighboursGoOn) {
   const Workflow<int, int> flow{"patient"};
-  App app = open_faulty();
-  app.handle(flow, [](WorkflowContext& ctx, const int& n) { return n + ctx.wait_signal<int>("go"); });
   std::mutex mutex;
   std::string told;
+  App app = open_faulty();
+  app.state()->observe({.on_log = [&](LogLevel, std::string_view text, const LogFields&) {
+    const std::lock_guard lock(mutex);
+    told += text;
+  }});
+  app.handle(flow, [](WorkflowContext& ctx, const int& n) { return n + ctx.wait_signal<int>("go"); });
   // No run stays in memory, so that each claim reads the journal.
-  const Worker worker = app.work({.threads = 1, .workflow_cache = 0, .on_trouble = [&](std::string_view text) {
-                                    const std::lock_guard lock(mutex);
-                                    told += text;
-                                  }});
+  const Worker worker = app.work({.threads = 1, .workflow_cache = 0});
   auto bad = app.start(flow, 1, {.workflow_id = "bad"});
   auto good = app.start(flow, 2, {.workflow_id = "good"});
   const auto waits = [&](const Uuid& id) {

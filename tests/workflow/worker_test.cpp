@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/app_state.hpp"
 #include "base/uuid7.hpp"
 
 #include <atomic>
@@ -317,7 +318,13 @@ TEST_P(WorkflowWorker, ManyWaitInsideCatchBlocksOnOneThread) {
 TEST_P(WorkflowWorker, AFunctionThatSwallowsItsUnwindingHarmsNobody) {
   const Workflow<int, int> bad{"swallower"};
   const Workflow<int, int> good{"good"};
+  std::mutex mutex;
+  std::string troubles;
   App app = open();
+  app.state()->observe({.on_log = [&](LogLevel, std::string_view what, const LogFields&) {
+    const std::lock_guard lock(mutex);
+    troubles += std::string(what) + "\n";
+  }});
   app.handle(bad, [](WorkflowContext& ctx, const int&) {
     while (true) {
       try {
@@ -330,12 +337,7 @@ TEST_P(WorkflowWorker, AFunctionThatSwallowsItsUnwindingHarmsNobody) {
     ctx.sleep(5ms);
     return n;
   });
-  std::mutex mutex;
-  std::string troubles;
-  Worker worker = app.work({.threads = 1, .workflow_cache = 0, .on_trouble = [&](std::string_view what) {
-                              const std::lock_guard lock(mutex);
-                              troubles += std::string(what) + "\n";
-                            }});
+  Worker worker = app.work({.threads = 1, .workflow_cache = 0});
   (void)app.start(bad, 1, {.workflow_id = "bad"});
   auto handle = app.start(good, 3, {.workflow_id = "good"});
   EXPECT_EQ(handle.result_for(60s), 3);

@@ -6,6 +6,7 @@
 #include "api/routes/remote_sessions.hpp"
 #include "app/find.hpp"
 #include "engine/sweeper.hpp"
+#include "telemetry/metrics_observer.hpp"
 
 namespace hapax::api {
 
@@ -14,14 +15,35 @@ namespace {
 // Without tokens a client chooses the namespace, so the number of tenants is bounded.
 constexpr std::size_t tenants_kept = 1000;
 
+void tell_queues(store::Store& store, http::MetricsText& text, const std::string& namespace_name) {
+  std::vector<telemetry::QueueFigures> figures;
+  for (const model::QueueInfo& info : store.queues(namespace_name)) {
+    figures.push_back({.namespace_name = namespace_name,
+                       .queue = info.queue.name,
+                       .ready = info.ready,
+                       .delayed = info.delayed,
+                       .parked = info.parked,
+                       .running = info.running,
+                       .dead = info.dead,
+                       .oldest_ready = info.oldest_ready.value_or(Duration::zero()),
+                       .paused = info.settings.paused});
+  }
+  telemetry::write_queues(text, figures);
+}
+
 }  // namespace
 
-Api::Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, Deadlines deadlines)
+Api::Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, std::shared_ptr<Observer> observer,
+         Deadlines deadlines)
     : engine_(std::move(engine)),
       deadlines_(deadlines),
-      metrics_(metrics, *engine_),
-      sessions_(std::make_unique<RemoteSessions>(*engine_, metrics_)),
+      sessions_(std::make_unique<RemoteSessions>(*engine_)),
       feeds_(std::make_unique<Feeds>(*engine_)) {
+  engine_->observations().observe(
+      observe_with({std::make_shared<telemetry::MetricsObserver>(metrics), std::move(observer)}));
+  metrics.on_look([&store = engine_->store()](http::MetricsText& text, const http::Principal& principal) {
+    tell_queues(store, text, principal.namespace_name);
+  });
   sessions_->set_on_change(
       [this](const model::QueueRef& queue, const Uuid& id) { feeds_->changed(queue.namespace_name, id); });
 }

@@ -4,7 +4,6 @@
 // the principal's namespace: another tenant's execution counts as absent.
 #pragma once
 
-#include "api/routes/api_metrics.hpp"
 #include "api/routes/tenant.hpp"
 #include "app/operations.hpp"
 #include "engine/engine.hpp"
@@ -29,15 +28,15 @@ class Api {
   // What ends executions whose deadline has passed: the sweeper of this process, or, in a process without one, the API
   // itself, before it shows such an execution or compares a request with it.
   enum class Deadlines : std::uint8_t { swept, looked_at };
-  // `metrics` outlives the API.
-  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, Deadlines deadlines = Deadlines::swept);
+  // Observes the engine, which nobody has used before. `metrics` outlives the engine's use; `observer` may be null.
+  Api(std::shared_ptr<engine::Engine> engine, http::Metrics& metrics, std::shared_ptr<Observer> observer = nullptr,
+      Deadlines deadlines = Deadlines::swept);
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
   ~Api();
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
   [[nodiscard]] store::Store& store() { return engine_->store(); }
-  [[nodiscard]] ApiMetrics& metrics() { return metrics_; }
   [[nodiscard]] RemoteSessions& sessions() { return *sessions_; }
   [[nodiscard]] Feeds& feeds() { return *feeds_; }
 
@@ -64,7 +63,6 @@ class Api {
  private:
   const std::shared_ptr<engine::Engine> engine_;
   const Deadlines deadlines_;
-  ApiMetrics metrics_;
   std::unique_ptr<RemoteSessions> sessions_;
   std::unique_ptr<Feeds> feeds_;
   std::mutex mutex_;

@@ -170,7 +170,10 @@ class BatchEnqueue {
                             "wait is not for batches; expected return_existing, reject or "
                             "terminate_existing");
     }
-    if (fields.options.traceparent.empty()) { fields.options.traceparent = call_.traceparent(); }
+    if (fields.options.traceparent.empty()) {
+      fields.options.traceparent = call_.traceparent();
+      fields.options.tracestate = call_.tracestate();
+    }
     fit_to_principal(fields, call_.principal());
     return api::make_request(fields, tenant_->namespace_name(), tenant_->entry(call_, fields.task));
   }

@@ -31,7 +31,8 @@ std::string claim_json(const model::Claim& claim) {
   object.duration("timeout", claim.attempt_timeout).time("created_at", claim.created_at);
   object.raw("tags", base::json_text_array(claim.labels.tags));
   object.raw("metadata", claim.labels.metadata.empty() ? "null" : claim.labels.metadata);
-  return object.text_or_null("traceparent", claim.labels.traceparent).str();
+  object.text_or_null("traceparent", claim.labels.traceparent);
+  return object.text_or_null("tracestate", claim.labels.tracestate).str();
 }
 
 std::string ids_json(const std::vector<Uuid>& ids) {

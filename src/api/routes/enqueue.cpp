@@ -45,7 +45,10 @@ api::RequestFields fields_of(http::Call& call, model::Kind kind) {
   }
   fields.task = task;
   add_header_key(fields, call.request());
-  if (fields.options.traceparent.empty()) { fields.options.traceparent = call.traceparent(); }
+  if (fields.options.traceparent.empty()) {
+    fields.options.traceparent = call.traceparent();
+    fields.options.tracestate = call.tracestate();
+  }
   fields.actor = actor_of(call.principal());
   if (kind == model::Kind::workflow && !fields.options.task_id) {
     throw InvalidArgument("workflow_id",

@@ -136,7 +136,8 @@ http::Response post(Api& api, http::Call& call) {
   const std::string& body = call.body();
   const schedule::MissingId missing_id = call.blocking([&] { return tenant->router().missing_id(); });
   const Received received = receive(call.request(), body, missing_id);
-  const schedule::EventRouter::Sender sender{.actor = actor_of(call.principal()), .traceparent = call.traceparent()};
+  const schedule::EventRouter::Sender sender{
+      .actor = actor_of(call.principal()), .traceparent = call.traceparent(), .tracestate = call.tracestate()};
   const std::vector<schedule::Routed> routed =
       call.blocking([&] { return tenant->router().route(received.events, sender); });
   if (!received.is_batch) {

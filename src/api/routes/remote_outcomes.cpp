@@ -77,8 +77,12 @@ std::optional<RemoteSessions::Prepared> RemoteSessions::prepare(const std::strin
   std::optional<Given> known = given(namespace_name, outcome);
   if (!known) { known = read_given(namespace_name, outcome); }
   if (!known) { return std::nullopt; }
-  Prepared prepared{
-      .finish = {}, .queue = known->claim.queue, .is_limited = known->claim.limited, .session = known->session};
+  Prepared prepared{.finish = {},
+                    .queue = known->claim.queue,
+                    .is_limited = known->claim.limited,
+                    .session = known->session,
+                    .claim = {}};
+  if (engine_.observations().any()) { prepared.claim = std::make_shared<const model::Claim>(known->claim); }
   engine::Run run(std::move(known->claim));
   const bool is_cancelled = outcome.status == ReportedOutcome::Status::cancelled;
   const bool has_error = outcome.has_error;
@@ -120,19 +124,24 @@ std::vector<model::FinishVerdict> RemoteSessions::record(std::span<Prepared* con
   std::vector<model::Finish> finishes;
   finishes.reserve(items.size());
   for (Prepared* const item : items) { finishes.push_back(std::move(item->finish)); }
-  const Time begun = engine::engine_now();
+  const engine::Observations& observations = engine_.observations();
+  Duration took{0};
   const auto give_back = [&] {
     for (std::size_t i = 0; i < items.size(); ++i) { items[i]->finish = std::move(finishes[i]); }
   };
   model::Exchange exchange;
   try {
-    exchange = engine_.store().exchange(finishes, nullptr);
+    exchange = observations.store_call(
+        "exchange", [&] { return engine_.store().exchange(finishes, nullptr); }, &took);
   } catch (...) {
     give_back();  // each outcome may be recorded alone after this
     throw;
   }
-  metrics_.finished(finishes, exchange.verdicts, engine::engine_now() - begun);
   give_back();
+  observations.recorded(items.size(), took);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i]->claim) { observations.ended(*items[i]->claim, items[i]->finish, exchange.verdicts[i]); }
+  }
   recorded(items, exchange);
   return exchange.verdicts;
 }

@@ -29,8 +29,7 @@ std::int64_t now_us() {
 
 }  // namespace
 
-RemoteSessions::RemoteSessions(engine::Engine& engine, ApiMetrics& metrics)
-    : engine_(engine), metrics_(metrics), pollers_(std::make_shared<Pollers>()) {
+RemoteSessions::RemoteSessions(engine::Engine& engine) : engine_(engine), pollers_(std::make_shared<Pollers>()) {
   engine_.wakeups().add(pollers_);
   finishes_ = std::make_unique<engine::Batcher<Prepared, model::FinishVerdict>>(
       engine::Batcher<Prepared, model::FinishVerdict>::Options{
@@ -109,7 +108,6 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
   std::int64_t last = last_claim_number_.load();
   std::int64_t number = 0;
   do { number = std::max(now_us(), last + 1); } while (!last_claim_number_.compare_exchange_weak(last, number));
-  const Time begun = engine::engine_now();
   const model::ClaimRequest request{
       .session = order.session,
       .claim_number = number,
@@ -121,8 +119,11 @@ model::ClaimReply RemoteSessions::claim_once(const ClaimOrder& order) {
       // A session that was just made holds nothing. For any other session the store decides, because several servers
       // may serve it.
       .by_holdings = !order.is_new};
-  model::ClaimReply reply = store::busy_if_blocked([&] { return engine_.store().claim(request); });
-  metrics_.claimed(reply.claims.size(), engine::engine_now() - begun);
+  const engine::Observations& observations = engine_.observations();
+  Duration took{0};
+  model::ClaimReply reply = observations.store_call(
+      "exchange", [&] { return store::busy_if_blocked([&] { return engine_.store().claim(request); }); }, &took);
+  observations.claimed(reply.claims, took);
   return reply;
 }
 
@@ -132,6 +133,7 @@ RemoteSessions::Claimed RemoteSessions::claim(const ClaimOrder& order) {
   model::ClaimReply reply = claim_once(order);
   put_back_workflows(reply.claims);
   remember_claims(order, reply.claims);
+  for (const model::Claim& each : reply.claims) { engine_.observations().begun(each, Duration::zero()); }
   return {.claims = std::move(reply.claims), .next_due = reply.next_due, .passed_over = reply.suspects_due};
 }
 

@@ -8,7 +8,6 @@
 // for store threads.
 #pragma once
 
-#include "api/routes/api_metrics.hpp"
 #include "engine/batcher.hpp"
 #include "engine/engine.hpp"
 #include "engine/wakeups.hpp"
@@ -59,7 +58,7 @@ struct ReportedOutcome {
 
 class RemoteSessions {
  public:
-  RemoteSessions(engine::Engine& engine, ApiMetrics& metrics);
+  explicit RemoteSessions(engine::Engine& engine);
   RemoteSessions(const RemoteSessions&) = delete;
   RemoteSessions& operator=(const RemoteSessions&) = delete;
   ~RemoteSessions();
@@ -91,6 +90,7 @@ class RemoteSessions {
     model::QueueRef queue;
     bool is_limited = false;
     Uuid session;
+    std::shared_ptr<const model::Claim> claim;  // for the observer, without its input; null without an observer
   };
   [[nodiscard]] std::optional<Prepared> prepare(const std::string& namespace_name, ReportedOutcome outcome);
   // Whether prepare() needs no store read.
@@ -135,7 +135,6 @@ class RemoteSessions {
   [[nodiscard]] Time report_counts(Time now);
 
   engine::Engine& engine_;
-  ApiMetrics& metrics_;
   OnChange on_change_;
   std::shared_ptr<Pollers> pollers_;
   std::unique_ptr<engine::Batcher<Prepared, model::FinishVerdict>> finishes_;

@@ -123,7 +123,8 @@ http::Response query(Api& api, http::Call& call) {
         .start_json(asking, input.str(),
                     {.workflow_id = base::new_uuid7().to_string(),
                      .deadline = wait + question_slack,
-                     .traceparent = call.traceparent()});
+                     .traceparent = call.traceparent(),
+                     .tracestate = call.tracestate()});
   });
   std::optional<model::Outcome> end;
   std::exception_ptr error;
@@ -169,7 +170,8 @@ http::Response fork(Api& api, http::Call& call) {
     const AnyHandle forked =
         api.tenant(namespace_name)
             ->app_of(actor_of(call.principal()))
-            .fork(id, static_cast<int>(*steps), {.workflow_id = workflow_id, .traceparent = call.traceparent()});
+            .fork(id, static_cast<int>(*steps),
+                  {.workflow_id = workflow_id, .traceparent = call.traceparent(), .tracestate = call.tracestate()});
     return json_answer(api::forked_json(forked, id, static_cast<int>(*steps)), forked.created() ? 201 : 200);
   });
 }

@@ -40,6 +40,7 @@ Claim make_claim(const Record& record, Time now) {
   claim.priority = execution.priority;
   claim.run = execution.run;
   claim.created_at = execution.created_at;
+  claim.due_at = execution.run_at;
   claim.claimed_at = now;
   claim.deadline = execution.deadline;
   if (execution.deadline) { claim.deadline_in = *execution.deadline - now; }

@@ -117,7 +117,6 @@ Names queue_names(const ClaimRequest& request) {
 // A claimed row with its place in the request's order, by which rows are sorted: they come back in the table's order.
 struct PlacedClaim {
   std::size_t queue_place = 0;
-  Time run_at{};
   Claim claim;
 };
 
@@ -167,11 +166,11 @@ GroupReply read_claims(const Result& result, const ClaimRequest& request, Connec
     read.claim.queue = place->second.first;
     read.claim.claimed_at = now;
     if (read.claim.deadline) { read.claim.deadline_in = *read.claim.deadline - now; }
-    placed.push_back({.queue_place = place->second.second, .run_at = read.run_at, .claim = std::move(read.claim)});
+    placed.push_back({.queue_place = place->second.second, .claim = std::move(read.claim)});
   }
   std::sort(placed.begin(), placed.end(), [](const PlacedClaim& a, const PlacedClaim& b) {
-    return std::tie(a.queue_place, b.claim.priority, a.run_at, a.claim.id) <
-           std::tie(b.queue_place, a.claim.priority, b.run_at, b.claim.id);
+    return std::tie(a.queue_place, b.claim.priority, a.claim.due_at, a.claim.id) <
+           std::tie(b.queue_place, a.claim.priority, b.claim.due_at, b.claim.id);
   });
   reply.claims.reserve(placed.size());
   for (PlacedClaim& one : placed) { reply.claims.push_back(std::move(one.claim)); }

@@ -190,7 +190,7 @@ constexpr std::array table{
            .copy = [](Array& to, const NewRow& row, std::int64_t now) { to.int8(due_at(*row.item, now)); },
            .replaced = true,
            .moves = true,
-           .claim = [](RowReader& reader, ClaimRow& to) { to.run_at = reader.time(); },
+           .claim = to_claim<&Claim::due_at>,
            .read = to_execution<&Execution::run_at>},
     Column{.name = "claimed_at", .value = "CASE WHEN born THEN now END"},
     Column{.name = "started_at", .live = "l.claimed_at", .read = to_execution<&Execution::started_at>},

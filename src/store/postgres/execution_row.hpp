@@ -35,7 +35,6 @@ struct ExecutionRow {
 struct ClaimRow {
   model::Claim claim;
   std::int32_t queue_id = 0;
-  Time run_at{};
 };
 
 struct Column {

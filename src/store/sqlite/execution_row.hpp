@@ -202,7 +202,7 @@ inline constexpr auto live_columns = std::tuple{
     column<inserted | row_by_row | unread>("line", &LiveRow::line),
     column<inserted>("state", &LiveRow::state),
     column<given | kept>("priority", &LiveRow::priority, &NewExecution::priority, &Execution::priority, &Claim::priority),
-    column<given>("run_at", &LiveRow::run_at, none, &Execution::run_at),
+    column<given>("run_at", &LiveRow::run_at, none, &Execution::run_at, &Claim::due_at),
     column<given>("lost", &LiveRow::lost, none, &Execution::lost, &Claim::lost),
     column<given>("fence", &LiveRow::fence, none, &Execution::fence, &Claim::fence),
     column<given>("attempt", &LiveRow::attempt, none, &Execution::attempt, &Claim::attempt),
