@@ -60,7 +60,7 @@ AnyHandle App::enqueue_json_in(Transaction& tx, const TaskSpec& task, std::strin
     request = state_->request(task, input_json, options, model::Kind::task, detail::AppState::Declare::not_now);
     return tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
   });
-  engine::throw_if_refused(admissions.front(), engine::asking_of(request));
+  model::throw_if_refused(admissions.front(), model::asking_of(request));
   tx.state_->queues.push_back(request.queue);
   return state_->handle(admissions.front());
 }
