@@ -79,9 +79,9 @@ AnyHandle AppState::admit(const TaskSpec& task, const std::string& input, const 
 
 AnyHandle AppState::admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options) {
   const model::QueueRef queue = runs_inline ? request.queue : model::QueueRef{};
-  const engine::Asking asking = engine::asking_of(task, options, request);
+  const model::Asking asking = model::asking_of(task, options, request);
   const model::Admission admission = engine_->admit(std::move(request));
-  engine::throw_if_refused(admission, asking);
+  model::throw_if_refused(admission, asking);
   if (runs_inline) { run_inline(queue); }
   if (options.on_conflict == OnConflict::wait && !admission.created() && !is_terminal(admission.status)) {
     (void)engine::wait_for_last_run(engine_->waiters(), admission.id, options.wait_timeout, false);
@@ -99,7 +99,7 @@ void AppState::submit(const std::shared_ptr<AsyncRequest>& asked) {
       return;
     }
     model::NewExecution request = this->request(asked->task, asked->input, asked->options, asked->kind);
-    const engine::Asking asking = engine::asking_of(asked->task.name, asked->options, request);
+    const model::Asking asking = model::asking_of(asked->task.name, asked->options, request);
     engine_->admit_async(std::move(request), [state = shared_from_this(), asked, asking](
                                                  const model::Admission& admission, std::exception_ptr error) {
       state->answer(asked, admission, asking, std::move(error));
@@ -108,12 +108,12 @@ void AppState::submit(const std::shared_ptr<AsyncRequest>& asked) {
 }
 
 void AppState::answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission,
-                      const engine::Asking& asking, std::exception_ptr error) {
+                      const model::Asking& asking, std::exception_ptr error) {
   const EnqueueOptions& options = asked->options;
   AnyHandle made;
   try {
     if (error) { std::rethrow_exception(error); }
-    engine::throw_if_refused(admission, asking);
+    model::throw_if_refused(admission, asking);
     made = handle(admission);
   } catch (const store::CatalogueChanged& changed) {
     if (asked->round++ < limits::catalogue_rounds) {

@@ -10,6 +10,7 @@
 #include "engine/run.hpp"
 #include "engine/worker.hpp"
 #include "engine/workflow_pool.hpp"
+#include "model/refusal.hpp"
 #include "model/turn.hpp"
 #include "workflow/host.hpp"
 
@@ -174,7 +175,7 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   void submit(const std::shared_ptr<AsyncRequest>& asked);
   [[nodiscard]] AnyHandle admit(model::NewExecution request, const std::string& task, const EnqueueOptions& options);
   void answer(const std::shared_ptr<AsyncRequest>& asked, const model::Admission& admission,
-              const engine::Asking& asking, std::exception_ptr error);
+              const model::Asking& asking, std::exception_ptr error);
 
   void call(TaskContext& context, ContextState& state, std::string& result);
   [[nodiscard]] engine::Ending settle_completion(ContextState& state, bool threw);

@@ -23,12 +23,8 @@ namespace hapax {
 namespace {
 
 EnqueueOptions enqueue_options(const StartOptions& options) {
-  if (options.workflow_id.empty()) {
-    throw InvalidArgument("workflow_id",
-                          "is missing; each start needs an ID that names the run, such as \"order-456\"");
-  }
   EnqueueOptions enqueue;
-  enqueue.task_id = options.workflow_id;
+  if (!options.workflow_id.empty()) { enqueue.task_id = options.workflow_id; }
   enqueue.queue = options.queue;
   enqueue.delay = options.delay;
   enqueue.run_at = options.run_at;
@@ -83,16 +79,9 @@ AnyHandle App::start_json(const TaskSpec& workflow, std::string input_json, cons
 void App::start_json_async(const TaskSpec& workflow, std::string input_json, const StartOptions& options,
                            const Admitted& callback) {
   state_->forbid_in_transaction("starting a workflow");
-  EnqueueOptions enqueue;
-  try {
-    enqueue = enqueue_options(options);
-  } catch (...) {
-    callback({}, std::current_exception());
-    return;
-  }
   state_->admit_async({.task = workflow,
                        .input = std::move(input_json),
-                       .options = std::move(enqueue),
+                       .options = enqueue_options(options),
                        .kind = model::Kind::workflow,
                        .callback = callback});
 }
@@ -183,7 +172,7 @@ AnyHandle App::fork(const Uuid& run, int steps, const StartOptions& options) {
     request.labels.forked_from = run;
     return state_->engine().admit(std::move(request));
   });
-  engine::throw_if_refused(admission, {.task = spec.name, .key = options.workflow_id, .kind = model::Kind::workflow});
+  model::throw_if_refused(admission, {.task = spec.name, .key = options.workflow_id, .kind = model::Kind::workflow});
   return state_->handle(admission);
 }
 

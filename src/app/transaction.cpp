@@ -64,7 +64,7 @@ AnyHandle App::enqueue_json_in(Transaction& tx, const TaskSpec& task, std::strin
     observations.trace(request);
     return tx.state_->transaction->admit(std::span<const model::NewExecution>(&request, 1));
   });
-  engine::throw_if_refused(admissions.front(), engine::asking_of(request));
+  model::throw_if_refused(admissions.front(), model::asking_of(request));
   tx.state_->queues.push_back(request.queue);
   if (observations.any()) {
     request.input.clear();

@@ -8,7 +8,7 @@
 #include "cli/backend.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/render.hpp"
-#include "model/labels.hpp"
+#include "model/traceparent.hpp"
 
 #include <cstdio>
 

@@ -7,12 +7,12 @@
 #include "cli/problem.hpp"
 #include "cli/shell.hpp"
 #include "cli/transport.hpp"
-#include "engine/build_request.hpp"
 #include "engine/catalogue_cache.hpp"
 #include "engine/engine.hpp"
 #include "http/local_call.hpp"
 #include "http/metrics.hpp"
 #include "http/router.hpp"
+#include "model/refusal.hpp"
 #include "schedule/event_router.hpp"
 
 namespace hapax::cli {
@@ -65,7 +65,7 @@ class LocalBulk : public Bulk {
 
   static BulkAnswer answer(const model::Admission& admission, const model::NewExecution& request) {
     try {
-      engine::throw_if_refused(admission, engine::asking_of(request));
+      model::throw_if_refused(admission, model::asking_of(request));
     } catch (const Error& error) { return {.admission = {}, .error = error.name(), .message = error.what()}; }
     return {.admission = admission_json(admission, std::nullopt), .error = {}, .message = {}};
   }

@@ -2,9 +2,8 @@
 
 #include <hapax/error.hpp>
 
-#include "base/text.hpp"
 #include "base/uuid7.hpp"
-#include "model/labels.hpp"
+#include "model/traceparent.hpp"
 #include "model/validate.hpp"
 
 namespace hapax::engine {
@@ -34,6 +33,14 @@ std::optional<model::LimitKey> limit_key_of(const EnqueueOptions& options) {
   if (options.ordering_key) { return model::LimitKey{.text = *options.ordering_key, .ordered = true}; }
   if (options.concurrency_key) { return model::LimitKey{.text = *options.concurrency_key}; }
   return std::nullopt;
+}
+
+// The ID of a workflow's run is the key of its request.
+void check_workflow_id(const EnqueueOptions& options) {
+  if (options.task_id) { return; }
+  throw InvalidArgument("workflow_id",
+                        "is missing; each start says what it is, such as \"order-456\", so that asking again meets the "
+                        "same run");
 }
 
 void add_labels(model::NewExecution& request, RequestParts& parts) {
@@ -68,6 +75,7 @@ model::IdentityRules rules_for(const TaskSpec& task, const CatalogueCache::Entry
 
 model::NewExecution make_request(RequestParts parts) {
   const EnqueueOptions& options = parts.options;
+  if (parts.kind == model::Kind::workflow) { check_workflow_id(options); }
   const model::TaskDefinition* const stored = parts.entry.definition;
   const TaskOptions& usual = parts.task.options;
   model::NewExecution request;
@@ -110,63 +118,6 @@ std::optional<Uuid> latest_under(store::Store& store, const std::string& namespa
   query.limit = 1;
   const std::vector<model::Execution> newest = store.list(query);
   return newest.empty() ? std::nullopt : std::optional(newest.front().id);
-}
-
-Asking asking_of(const model::NewExecution& request) {
-  Asking asking{.task = request.task, .key = {}, .kind = request.kind};
-  if (request.identity) {
-    asking.key = request.identity->key;
-    asking.mode = request.identity->mode;
-  }
-  return asking;
-}
-
-Asking asking_of(const std::string& task, const EnqueueOptions& options, const model::NewExecution& request) {
-  return {.task = task,
-          .key = options.task_id ? std::string_view(*options.task_id) : "",
-          .kind = request.kind,
-          .mode = request.identity ? request.identity->mode : model::IdentityMode::hold};
-}
-
-void throw_if_refused(const model::Admission& admission, const Asking& asking) {
-  if (admission.verdict == model::AdmissionVerdict::created) { return; }  // the usual case, before any text is built
-  const std::string noun = asking.kind == model::Kind::workflow ? "Workflow" : "Task";
-  const std::string who = asking.key.empty() ? noun + " '" + std::string(asking.task) + "' with the same input "
-                                             : noun + " with ID '" + std::string(asking.key) + "' ";
-  const auto named = [&](std::string_view what) { return who + std::string(what); };
-  const std::string is = admission.status == Status::running ? "is already running" : "is already pending";
-  switch (admission.verdict) {
-    case model::AdmissionVerdict::created:
-    case model::AdmissionVerdict::taken_over:
-    case model::AdmissionVerdict::deduplicated: return;
-    case model::AdmissionVerdict::already_exists:
-      // keep_last is refused only when the holder is in another queue or has no keep_last: the two executions could
-      // then run at once.
-      throw TaskAlreadyExists(
-          named(asking.mode == model::IdentityMode::keep_last
-                    ? is +
-                          " in another queue or was asked for without keep_last, and keep_last puts a request behind " +
-                          "its like in one queue only; ask for the same queue, or again when that one has ended"
-                    : is),
-          admission.id, admission.status);
-    case model::AdmissionVerdict::already_completed:
-      throw TaskAlreadyCompleted(named("has already completed"), admission.id, admission.finished_at.value_or(Time{}),
-                                 admission.expired ? "" : admission.result.value_or("null"));
-    case model::AdmissionVerdict::already_finished:
-      throw TaskAlreadyFinished(named("has already ended as " + std::string(to_string(admission.status))), admission.id,
-                                admission.status);
-    case model::AdmissionVerdict::mismatch:
-      throw IdempotencyMismatch(asking.key.empty()
-                                    ? noun + " '" + std::string(asking.task) +
-                                          "' was asked for before under the same identity with another input"
-                                    : named("was given before with another input"),
-                                admission.id);
-    case model::AdmissionVerdict::queue_draining: throw QueueDraining("the queue is draining and takes nothing new");
-    case model::AdmissionVerdict::session_gone:
-      throw StaleLease("the session that was to run " + admission.id.to_string() + " is gone");
-    case model::AdmissionVerdict::name_taken:
-      throw TaskAlreadyExists(named("has the name of another"), admission.id, admission.status);
-  }
 }
 
 }  // namespace hapax::engine

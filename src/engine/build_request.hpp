@@ -36,20 +36,4 @@ struct RequestParts {
 [[nodiscard]] std::optional<Uuid> latest_under(store::Store& store, const std::string& namespace_name,
                                                const base::Digest& identity);
 
-// The parts of a request that error messages name.
-struct Asking {
-  std::string_view task;
-  std::string_view key;  // empty: the identity is made from the input
-  model::Kind kind = model::Kind::task;
-  model::IdentityMode mode = model::IdentityMode::hold;
-};
-[[nodiscard]] Asking asking_of(const model::NewExecution& request);  // views into `request`
-// The same with views into `task` and `options`, for a request that the engine consumes.
-[[nodiscard]] Asking asking_of(const std::string& task, const EnqueueOptions& options,
-                               const model::NewExecution& request);
-
-// Throws the error for a refused admission (TaskAlreadyExists, IdempotencyMismatch, …); returns for created and
-// deduplicated ones.
-void throw_if_refused(const model::Admission& admission, const Asking& asking);
-
 }  // namespace hapax::engine

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "http/header_values.hpp"
 #include "http/limits.hpp"
-#include "model/labels.hpp"
+#include "model/traceparent.hpp"
 
 #include <algorithm>
 

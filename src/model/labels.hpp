@@ -22,14 +22,6 @@ namespace hapax::model {
 // Whether the metadata has all of these members.
 [[nodiscard]] bool has_metadata(const Labels& labels, const std::vector<MetadataMatch>& wanted);
 
-// The W3C traceparent in the form of version 00: 00-<32 hex>-<16 hex>-<2 hex>. A later version is read by its first
-// four fields; only its flag `sampled` is kept. Empty if malformed: a bad trace context never fails a request.
-[[nodiscard]] std::string accepted_traceparent(std::string_view text);
-// The W3C tracestate without blanks around it. Empty if it is malformed or has more than limits::tracestate_bytes.
-[[nodiscard]] std::string accepted_tracestate(std::string_view text);
-// Sets both, each as accepted; a tracestate without a traceparent means nothing and is dropped.
-void set_trace(Labels& labels, std::string_view traceparent, std::string_view tracestate);
-
 // Parses KEY=VALUE. Throws InvalidArgument.
 [[nodiscard]] MetadataMatch parse_metadata_match(std::string_view text);
 // Throws InvalidArgument for more than limits::tags conditions, and for text that is no UTF-8, too long or has a NUL.

@@ -1,8 +1,11 @@
-// A refused admission as an error with a stable name.
+// A refused admission as an error with a stable name and the facts of the holder: ID, status, end, result.
 #pragma once
+
+#include <hapax/options.hpp>
 
 #include "model/execution.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace hapax::model {
@@ -14,5 +17,20 @@ namespace hapax::model {
 [[nodiscard]] ErrorInfo refusal_of(const Admission& admission);
 // {"ResultExpired", …}: the holder's record has been deleted.
 [[nodiscard]] ErrorInfo expired_error();
+
+// The parts of a request that error messages name.
+struct Asking {
+  std::string_view task;
+  std::string_view key;  // empty: the identity is made from the input
+  Kind kind = Kind::task;
+  IdentityMode mode = IdentityMode::hold;
+};
+[[nodiscard]] Asking asking_of(const NewExecution& request);  // views into `request`
+// The same with views into `task` and `options`, for a request that the engine consumes.
+[[nodiscard]] Asking asking_of(const std::string& task, const EnqueueOptions& options, const NewExecution& request);
+
+// Throws the error for a refused admission (TaskAlreadyExists, IdempotencyMismatch, …); returns for created and
+// deduplicated ones.
+void throw_if_refused(const Admission& admission, const Asking& asking);
 
 }  // namespace hapax::model

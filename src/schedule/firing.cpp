@@ -7,7 +7,7 @@
 #include "base/payload_limit.hpp"
 #include "base/sha256.hpp"
 #include "model/identity.hpp"
-#include "model/labels.hpp"
+#include "model/traceparent.hpp"
 #include "model/validate.hpp"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ model::Admission met(AdmissionVerdict verdict, Status status) {
 }
 
 TEST(AdmissionAnswer, OneTextForEveryHolder) {
-  const engine::Asking asked{.task = "pay", .key = "payment-123"};
+  const model::Asking asked{.task = "pay", .key = "payment-123"};
   const auto first = refusal_of(met(AdmissionVerdict::already_exists, Status::running), asked, producer);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->name, "TaskAlreadyExists");

@@ -3,7 +3,6 @@
 
 #include <hapax/error.hpp>
 
-#include "engine/build_request.hpp"
 #include "model/error_table.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@ TEST(RefusalTest, EachVerdictHasOneName) {
     const std::string name(refusal_name(admission.verdict));
     std::string thrown;
     try {
-      engine::throw_if_refused(admission, {.task = "charge", .key = "order-456"});
+      model::throw_if_refused(admission, {.task = "charge", .key = "order-456"});
     } catch (const Error& error) { thrown = error.name(); }
     EXPECT_EQ(thrown, name) << value;
     const std::string recorded = refusal_of(admission).type;

@@ -56,7 +56,7 @@ void fit_to_principal(api::RequestFields& fields, const http::Principal& princip
   }
 }
 
-std::optional<http::Problem> refusal_of(const model::Admission& admission, const engine::Asking& asked,
+std::optional<http::Problem> refusal_of(const model::Admission& admission, const model::Asking& asked,
                                         const http::Principal& principal) {
   if (admission.created() || (admission.verdict == AdmissionVerdict::deduplicated && principal.read)) {
     return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<http::Problem> refusal_of(const model::Admission& admission, const
     return without_facts(admission, asked.kind);
   }
   try {
-    engine::throw_if_refused(admission, asked);
+    model::throw_if_refused(admission, asked);
   } catch (const Error& error) {
     http::Problem problem = http::problem_of(error);
     problem.facts += times_of(admission);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "api/request_fields.hpp"
-#include "engine/build_request.hpp"
 #include "http/principal.hpp"
 #include "http/problem_json.hpp"
 #include "model/execution.hpp"
+#include "model/refusal.hpp"
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace hapax::api {
 void fit_to_principal(api::RequestFields& fields, const http::Principal& principal);
 
 // The refusal of an admission, with facts for callers with the read scope; none: the admission is no refusal.
-[[nodiscard]] std::optional<http::Problem> refusal_of(const model::Admission& admission, const engine::Asking& asked,
+[[nodiscard]] std::optional<http::Problem> refusal_of(const model::Admission& admission, const model::Asking& asked,
                                                       const http::Principal& principal);
 
 // Whether the answer has Retry-After: the holder is in progress, and the caller may know that.

@@ -10,8 +10,8 @@
 #include "api/routes/feed.hpp"
 #include "base/json_out.hpp"
 #include "base/limits.hpp"
-#include "engine/build_request.hpp"
 #include "http/limits.hpp"
+#include "model/refusal.hpp"
 
 namespace hapax::api {
 
@@ -210,7 +210,7 @@ class BatchEnqueue {
       } else if (trouble) {
         answers_ += line_answer(*trouble, place.line);
       } else {
-        add_answer(admissions[item], engine::asking_of(batch_[item]), place.line);
+        add_answer(admissions[item], model::asking_of(batch_[item]), place.line);
         ++item;
       }
       answers_ += '\n';
@@ -225,7 +225,7 @@ class BatchEnqueue {
     if (answers_.size() > answers_held_back) { send(); }
   }
 
-  void add_answer(const model::Admission& admission, const engine::Asking& asked, std::int64_t line) {
+  void add_answer(const model::Admission& admission, const model::Asking& asked, std::int64_t line) {
     if (const auto refusal = refusal_of(admission, asked, call_.principal())) {
       answers_ += line_answer(*refusal, line);
       return;

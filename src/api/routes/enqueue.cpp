@@ -9,7 +9,7 @@
 #include "api/execution_json.hpp"
 #include "api/identity_json.hpp"
 #include "base/text.hpp"
-#include "engine/build_request.hpp"
+#include "model/refusal.hpp"
 
 namespace hapax::api {
 
@@ -50,11 +50,6 @@ api::RequestFields fields_of(http::Call& call, model::Kind kind) {
     fields.options.tracestate = call.tracestate();
   }
   fields.actor = actor_of(call.principal());
-  if (kind == model::Kind::workflow && !fields.options.task_id) {
-    throw InvalidArgument("workflow_id",
-                          "is missing; each start says what it is, such as \"order-456\", so that asking again meets "
-                          "the same run");
-  }
   return fields;
 }
 
@@ -62,7 +57,7 @@ api::RequestFields fields_of(http::Call& call, model::Kind kind) {
 std::string taken_json() { return R"({"id":null,"created":false,"status":"pending","run":null})"; }
 
 http::Response answer_admission(Api& api, http::Call& call, const api::RequestFields& fields,
-                                const engine::Asking& asked, const model::Admission& admission) {
+                                const model::Asking& asked, const model::Admission& admission) {
   const http::Principal& principal = call.principal();
   if (std::optional<http::Problem> refusal = refusal_of(admission, asked, principal)) {
     http::Response response = problem_answer_of(*refusal);
@@ -86,7 +81,7 @@ http::Response answer_admission(Api& api, http::Call& call, const api::RequestFi
 http::Response admit(Api& api, http::Call& call, model::Kind kind) {
   const std::shared_ptr<Tenant> tenant = api.tenant(call.principal().namespace_name);
   api::RequestFields fields;
-  engine::Asking asked;
+  model::Asking asked;
   model::Admission admission;
   try {
     fields = fields_of(call, kind);
@@ -97,7 +92,7 @@ http::Response admit(Api& api, http::Call& call, model::Kind kind) {
       return engine::with_current_catalogue(tenant->catalogue(), [&] {
         model::NewExecution request =
             api::make_request(fields, tenant->namespace_name(), tenant->entry(call, fields.task));
-        asked = engine::asking_of(fields.task, fields.options, request);
+        asked = model::asking_of(fields.task, fields.options, request);
         return call.await<model::Admission>(
             [&](auto done) { api.engine().admit_async(std::move(request), std::move(done)); });
       });

@@ -1,5 +1,5 @@
 // Trace context never refuses work: a malformed one is ignored, and a later version is read as W3C prescribes.
-#include "model/labels.hpp"
+#include "model/traceparent.hpp"
 
 #include <gtest/gtest.h>
 
