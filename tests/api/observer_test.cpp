@@ -19,9 +19,9 @@ namespace hapax {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Keeps one text for each event.
 class Recorder final : public Observer {
@@ -148,7 +148,6 @@ TEST_P(Observed, AnObserverThatThrowsHarmsNoWork) {
     void on_admissions(const AdmissionBatch&) override { throw std::runtime_error("observer"); }
     void on_attempt_begun(const AttemptBegin&) override { throw std::runtime_error("observer"); }
     void on_attempt_ended(const AttemptEnd&) override { throw 1; }
-    void trace_request(const Uuid&, TraceContext&) override { throw 1; }
     void trace_attempt(const Uuid&, std::int64_t, TraceContext&) override { throw 1; }
   };
   const Task<int, int> twice{"twice"};
@@ -198,9 +197,9 @@ TEST_P(Observed, LinesOfTheLogGoToTheFunctionAndToTheObserver) {
   (void)app.start(bad, 1, {.workflow_id = "bad"});
   std::future<LogFields> fields = told.get_future();
   ASSERT_EQ(fields.wait_for(60s), std::future_status::ready);
-  EXPECT_THAT(fields.get(), ElementsAre(testing::Pair("component", "worker"), testing::Pair("worker", "w-1")));
+  EXPECT_THAT(fields.get(), ElementsAre(::testing::Pair("component", "worker"), ::testing::Pair("worker", "w-1")));
   worker.stop();
-  EXPECT_THAT(recorder_->events("log warning workflow 'swallower'"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(recorder_->events("log warning workflow 'swallower'"), ::testing::Not(::testing::IsEmpty()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Observed, all_stores, [](const auto& info) { return info.param; });

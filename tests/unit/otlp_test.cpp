@@ -22,8 +22,8 @@ namespace hapax {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A collector that answers each request with a status; 0: closes the connection instead.
 class FakeCollector {
@@ -198,14 +198,14 @@ TEST(OtlpExporter, RefusesOptionsThatCannotBeUsedWithoutShowingSecrets) {
   };
   for (const std::string url : {"", "127.0.0.1:4318", "ftp://a", "http://", "http://user:secret@host",
                                 "http://a?key=secret", "http://a:b", "http://[::1", "http://a b", "http://a:"}) {
-    EXPECT_THAT(refused({.url = url}), testing::StartsWith("ConfigurationError ")) << url;
+    EXPECT_THAT(refused({.url = url}), ::testing::StartsWith("ConfigurationError ")) << url;
     EXPECT_THAT(refused({.url = url}), Not(HasSubstr("secret"))) << url;
   }
-  EXPECT_THAT(refused({.headers = {{"X", "secret\r\nY: 1"}}}), testing::StartsWith("ConfigurationError "));
+  EXPECT_THAT(refused({.headers = {{"X", "secret\r\nY: 1"}}}), ::testing::StartsWith("ConfigurationError "));
   EXPECT_THAT(refused({.headers = {{"X", "secret\r\nY: 1"}}}), Not(HasSubstr("secret")));
-  EXPECT_THAT(refused({.headers = {{"bad name", "v"}}}), testing::StartsWith("ConfigurationError "));
-  EXPECT_THAT(refused({.queue = 0}), testing::StartsWith("InvalidArgument queue"));
-  EXPECT_THAT(refused({.timeout = 0s}), testing::StartsWith("InvalidArgument timeout"));
+  EXPECT_THAT(refused({.headers = {{"bad name", "v"}}}), ::testing::StartsWith("ConfigurationError "));
+  EXPECT_THAT(refused({.queue = 0}), ::testing::StartsWith("InvalidArgument queue"));
+  EXPECT_THAT(refused({.timeout = 0s}), ::testing::StartsWith("InvalidArgument timeout"));
 }
 
 }  // namespace

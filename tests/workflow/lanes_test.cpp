@@ -1,5 +1,6 @@
 // Generated programs on workers, many at once on one thread, with and without a cache of waiting runs.
 #include "api/stores.hpp"
+#include "app/app_state.hpp"
 #include "workflow/interpreter.hpp"
 #include "workflow/memory_ledger.hpp"
 #include "workflow/outside.hpp"
@@ -48,19 +49,17 @@ class GeneratedOnLanes : public OnStore {
                                                 .retry = 1ms,
                                                 .transactions = GetParam() != "memory"});
     {
-      App app = open();
-      handle_programs(app, setting);
-      Outside outside(app, ledger, {.cancel_within = 60ms});
       std::string troubles;
       std::mutex mutex;
-      Worker worker = app.work({.queues = {"default", "other"},
-                                .threads = 1,
-                                .build = cache == 4 ? "seven" : "",
-                                .workflow_cache = cache,
-                                .on_trouble = [&](std::string_view what) {
-                                  const std::lock_guard lock(mutex);
-                                  troubles += std::string(what) + "\n";
-                                }});
+      App app = open();
+      app.state()->observe({.on_log = [&](LogLevel, std::string_view what, const LogFields&) {
+        const std::lock_guard lock(mutex);
+        troubles += std::string(what) + "\n";
+      }});
+      handle_programs(app, setting);
+      Outside outside(app, ledger, {.cancel_within = 60ms});
+      Worker worker = app.work(
+          {.queues = {"default", "other"}, .threads = 1, .build = cache == 4 ? "seven" : "", .workflow_cache = cache});
       for (const auto& [seed, program] : programs) { outside.start(program); }
       const auto until = std::chrono::steady_clock::now() + 180s;
       while (outside.live() > 0 && std::chrono::steady_clock::now() < until) {
