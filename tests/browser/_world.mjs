@@ -93,6 +93,13 @@ export class World {
     return this.spawn('work', ...queues.flatMap((queue) => ['--queue', queue]), '--exec', program, '--concurrency', '2');
   }
 
+  // The example whose workflow waits for a signal; its worker ends when its standard input does.
+  approvals() {
+    const program = process.env.HAPAX_APPROVAL;
+    if (!program) throw new Error('HAPAX_APPROVAL is not set: it must name the example approval');
+    this.children.push(spawn(program, ['work', this.store], { stdio: ['pipe', 'ignore', 'inherit'], env: environment({}) }));
+  }
+
   // Waits until `condition` answers something true, and returns that.
   async until(condition, what, seconds = 30) {
     const limit = Date.now() + seconds * 1000;

@@ -1,5 +1,6 @@
 // The acts of an operator, five of them by the keyboard alone; the server goes away and comes back; tokens.
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { openBrowser, Watched } from './_browser.mjs';
 import { filledWorld, World } from './_world.mjs';
@@ -193,4 +194,37 @@ test('a token is asked for, a wrong one is told at once, and a revoked one keeps
   await watched.quiet('tokens');
   await watched.close();
   own.stop();
+});
+
+test('below a path of a proxy every page and call works', async () => {
+  const target = new URL(world.url);
+  const proxy = http.createServer((request, response) => {
+    if (!request.url.startsWith('/ops/hapax/')) {
+      response.writeHead(404).end();
+      return;
+    }
+    const onward = http.request({ host: target.hostname, port: target.port, method: request.method, path: request.url.slice('/ops/hapax'.length), headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    response.on('close', () => onward.destroy());
+    request.pipe(onward);
+  });
+  await new Promise((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const below = { url: `http://127.0.0.1:${proxy.address().port}/ops/hapax` };
+  const watched = await Watched.open(context, below);
+  for (const route of ['', 'executions', `executions/${world.retried}?tab=attempts`, 'queues/payments']) {
+    await watched.go(route);
+    await watched.quiet(`below a path: ${route}`);
+  }
+  await watched.page.click('nav a:has-text("Queues")');
+  await watched.page.waitForSelector('h1:has-text("Queues")');
+  assert.ok(watched.page.url().startsWith(`${below.url}/queues`), watched.page.url());
+  await watched.go('queues/held', '.limits');
+  await watched.page.click('button:has-text("Resume")');
+  await world.until(async () => (await world.call('GET', '/v1/queues/held')).paused === false, 'the queue to go on');
+  await watched.quiet('below a path: an act');
+  await watched.close();
+  proxy.close();
 });

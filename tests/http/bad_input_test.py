@@ -272,8 +272,8 @@ class Requests(Case):
                 answer = self.ask(method, path)
                 self.refused(answer, 405, "MethodNotAllowed")
                 self.assertEqual(sorted(answer.header("allow").split(", ")), sorted(allowed.split(", ")))
-        for path in ("/", "/v2/queues", "/v1/nothing", "/v1/queues/", "//v1/queues", "/static/..%2f..%2fetc%2fpasswd", "/..%2fetc",
-                     "/v1/..%2fv1/queues", "/v1/../v1/queues", "/v1/executions/no-such-id"):
+        for path in ("/nothing", "/v2/queues", "/v1/nothing", "/v1/queues/", "//v1/queues", "/assets/..%2f..%2fetc%2fpasswd", "/..%2fetc",
+                     "/assets/..%2findex.html", "/assets/", "/executions/..%2f..%2fetc", "/queues/a/b/c", "/v1/..%2fv1/queues", "/v1/../v1/queues", "/v1/executions/no-such-id"):
             with self.subTest(path):
                 self.refused(self.ask("GET", path), 404, "NotFound")
 

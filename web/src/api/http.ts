@@ -109,6 +109,7 @@ async function once(method: string, path: string, call: Call): Promise<Response>
 }
 
 async function answered(method: string, path: string, call: Call): Promise<Response> {
+  const used = token.get();
   for (let tries = 1; ; tries++) {
     const last = method !== 'GET' || tries >= readTries;
     try {
@@ -118,7 +119,8 @@ async function answered(method: string, path: string, call: Call): Promise<Respo
         return response;
       }
       const problem = await problemOf(response);
-      if (response.status === 401) refusedToken.set(problem.message);
+      // An answer to a call from before a new sign-in says nothing about the new token.
+      if (response.status === 401 && used === token.get()) refusedToken.set(problem.message);
       // A store that is away is told like a server that is away: the picture grows old.
       if (response.status === 502 || response.status === 503 || response.status === 504) {
         connection.failed(problem.message);

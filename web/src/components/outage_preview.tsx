@@ -5,7 +5,6 @@ import type { MisfirePreview, Preview } from '../api/types';
 import { count, counted, duration } from '../lib/format';
 import { useResource } from '../lib/use_resource';
 import { ErrorNote, Loading } from './notes';
-import { Text } from './text';
 import { At } from './time';
 import type { Span } from './timeline';
 
@@ -68,7 +67,7 @@ function Policy({ policy }: { policy: MisfirePreview }): JSX.Element {
         {policy.runs.slice(0, 12).map((run) => (
           <li key={run.run_id}>
             <At at={run.scheduled_for} />
-            {run.window && <span class="dim"> for {counted(run.window.missed, 'tick')} from <Text value={run.window.from.slice(0, 16).replace('T', ' ')} /></span>}
+            {run.window && <span class="dim"> for {counted(run.window.missed, 'tick')} from <At at={run.window.from} /></span>}
           </li>
         ))}
         {policy.runs.length > 12 && <li class="dim">and {count(policy.runs.length - 12)} more</li>}

@@ -36,10 +36,12 @@ function ticks(from: number, to: number): number[] {
 export function TimeAxis({ from, to, now }: Span & { now: number }): JSX.Element {
   const { zone } = useStore(settings);
   const long = to - from > 36 * hour;
+  // The label "now" takes so much of the line.
+  const room = (to - from) * 0.05;
   const percent = (at: number): string => `${((at - from) / (to - from)) * 100}%`;
   return (
     <div class="time-axis" aria-hidden="true">
-      {ticks(from, to).map((at) => <span key={at} style={{ left: percent(at) }}>{long && clock(at, zone) === '00:00' ? day(at, zone) : long ? `${day(at, zone)} ${clock(at, zone)}` : clock(at, zone) === '00:00' ? day(at, zone) : clock(at, zone)}</span>)}
+      {ticks(from, to).filter((at) => at < now - room || at > now + room).map((at) => <span key={at} style={{ left: percent(at) }}>{long && clock(at, zone) === '00:00' ? day(at, zone) : long ? `${day(at, zone)} ${clock(at, zone)}` : clock(at, zone) === '00:00' ? day(at, zone) : clock(at, zone)}</span>)}
       {now > from && now < to && <span class="now" style={{ left: percent(now) }}>now</span>}
     </div>
   );

@@ -7,7 +7,7 @@ import { ForkDialog, SignalDialog } from '../components/execution_dialogs';
 import { JsonView } from '../components/json_view';
 import { Empty, toast } from '../components/notes';
 import { Fields } from '../components/page_head';
-import { StatusBadge } from '../components/status';
+import { StatusBadge, statusLabel } from '../components/status';
 import { LongText, Text } from '../components/text';
 import { Ago, At, Took } from '../components/time';
 import { clock, count, day, duration } from '../lib/format';
@@ -112,11 +112,11 @@ export function WorkflowTab({ e, onChange }: { e: Execution; onChange: () => voi
             return (
               <div key={each.position} role="listitem">
               <button
-                type="button" aria-label={label} aria-pressed={String(each.position) === chosen}
+                type="button" title={label} aria-pressed={String(each.position) === chosen}
                 class={`waterfall-row kind-${each.kind} is-${each.status}${open ? ' is-open' : ''}${String(each.position) === chosen ? ' chosen' : ''}`}
                 onClick={() => choose(String(each.position) === chosen ? null : each.position)}
               >
-                <span class="waterfall-label"><span class="num dim">{each.position}</span> <span class="kind">{each.kind}</span> <Text value={each.name ?? ''} />{each.attempts > 1 && <span class="tag warn">{each.attempts}×</span>}</span>
+                <span class="waterfall-label"><span class="num dim">{each.position}</span> <span class="kind">{each.kind}</span> <Text value={each.name ?? ''} />{each.attempts > 1 && <span class="tag warn">{each.attempts}×</span>}<span class="sr">, {open ? 'waiting' : statusLabel(each.status)},</span></span>
                 <span class="waterfall-lane">
                   <span class={point ? 'waterfall-point' : 'waterfall-bar'} style={{ left: `${percent(begin)}%`, width: point ? '' : `${Math.max(0.3, percent(end) - percent(begin))}%` }} />
                   {!point && <span {...tookPlace(percent(begin), percent(end))}>{duration((end - begin) / 1000)}</span>}
