@@ -25,8 +25,11 @@ class CannotBuild(Exception):
 def run(command, folder, advice):
     # The packages' scripts are not run: nothing that is installed here needs one.
     environment = {**os.environ, "npm_config_update_notifier": "false", "NO_COLOR": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", stdin=subprocess.DEVNULL)
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL)
+    except OSError as trouble:
+        raise CannotBuild(f"{command[0]} does not run: {trouble}") from trouble
     if done.returncode != 0:
         tail = "\n".join(done.stdout.splitlines()[-15:])
         raise CannotBuild(f"{' '.join(map(str, command))} failed:\n{tail}\n{advice}")
@@ -35,8 +38,12 @@ def run(command, folder, advice):
 def check_node(node, npm):
     if "none" in (node, npm):
         raise CannotBuild(f"Node.js {OLDEST_NODE} or newer and npm are not here (Debian: apt install nodejs npm)")
-    version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    if int(version.lstrip("v").split(".")[0]) < OLDEST_NODE:
+    try:
+        version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        number = int(version.lstrip("v").split(".")[0])
+    except (OSError, subprocess.CalledProcessError, ValueError) as trouble:
+        raise CannotBuild(f"{node} --version does not tell the version of Node.js: {trouble}") from trouble
+    if number < OLDEST_NODE:
         raise CannotBuild(f"Node.js is {version}; expected {OLDEST_NODE} or newer")
 
 
@@ -48,11 +55,16 @@ def build(root, folder, node, npm):
         source, target = root / "web" / name, work / name
         if source.is_dir():
             shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(source, target)
+            # Not shutil.copytree, which copies modes: nobody could remove the copy of a read-only folder.
+            for file in filter(pathlib.Path.is_file, source.rglob("*")):
+                copy = target / file.relative_to(source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
         else:
             shutil.copyfile(source, target)
     installed, lock = work / "installed.json", work / "package-lock.json"
     if not installed.exists() or installed.read_bytes() != lock.read_bytes():
+        installed.unlink(missing_ok=True)  # npm ci removes the earlier packages first
         run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", "--fetch-retries=1"], work,
             "npm ci needs a registry, or its cache from an earlier time. Set npm's own configuration to one that this machine "
             "reaches, then build again.")
@@ -75,12 +87,11 @@ def embed(files, folder):
         sizes = {}
         for kind, data in (("plain", content), ("gzip", gzip.compress(content, 9, mtime=0))):
             name = f"hapax_dashboard_{number}_{kind}"
-            blob = blobs / f"{number}_{kind}"
+            # The name tells the content, so that a compiler cache, which does not look into the file, sees a change.
+            blob = blobs / f"{number}_{kind}_{hashlib.sha256(data).hexdigest()[:16]}"
             blob.write_bytes(data)
             sizes[kind] = len(data)
-            # The comment makes the source another one when the file is, so that a compiler cache sees the change.
-            parts.append(f'asm(".section .rodata\\n.global {name}\\n.balign 16\\n{name}:\\n.incbin \\"{blob}\\"\\n.byte 0\\n.previous\\n");'
-                         f"  // {hashlib.sha256(data).hexdigest()[:16]}\n"
+            parts.append(f'asm(".section .rodata\\n.global {name}\\n.balign 16\\n{name}:\\n.incbin \\"{blob}\\"\\n.byte 0\\n.previous\\n");\n'
                          f'extern "C" const char {name}[];\n')
         rows.append(f'    {{.path = "{path}", .content_type = "{TYPES.get(pathlib.PurePath(path).suffix, "application/octet-stream")}", '
                     f'.etag = "\\"{etag}\\"", .plain = {{hapax_dashboard_{number}_plain, {sizes["plain"]}}}, '
