@@ -125,7 +125,7 @@ class OtlpExporter::State : public std::enable_shared_from_this<State> {
         return;
       }
       items.push_back(std::move(item));
-      half_full = items.size() * 2 == options_.queue;
+      half_full = items.size() == (options_.queue + 1) / 2;
     }
     if (half_full) { wake_.notify_all(); }
   }
@@ -164,16 +164,26 @@ class OtlpExporter::State : public std::enable_shared_from_this<State> {
   }
 
   using Request = std::string (*)(std::string_view, std::span<const std::string>);
+  // Sends what waits now. Items that come meanwhile wait for the next round, or a busy program's spans would keep its
+  // log lines and metrics back.
   void send(Items& items, std::string_view path, Request request) {
-    while (const std::optional<Duration> timeout = allowed()) {
+    std::size_t left = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      left = items.size();
+    }
+    while (left > 0) {
+      const std::optional<Duration> timeout = allowed();
+      if (!timeout) { return; }
       std::vector<std::string> batch;
       {
         const std::lock_guard lock(mutex_);
-        const auto count = static_cast<std::ptrdiff_t>(std::min(items.size(), items_per_request));
+        const auto count = static_cast<std::ptrdiff_t>(std::min({items.size(), left, items_per_request}));
         batch.assign(std::make_move_iterator(items.begin()), std::make_move_iterator(items.begin() + count));
         items.erase(items.begin(), items.begin() + count);
       }
-      if (batch.empty()) { return; }
+      if (batch.empty()) { return; }  // close() did not wait any longer
+      left -= batch.size();
       std::string error;
       const OtlpSender::Answer answer = sender_.post(path, request(resource_, batch), *timeout, error);
       const std::lock_guard lock(mutex_);

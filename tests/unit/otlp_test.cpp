@@ -156,6 +156,18 @@ TEST(OtlpExporter, DropsAndCountsWhatDoesNotFit) {
   EXPECT_THAT(counts.last_error, Not(HasSubstr("secret")));
 }
 
+TEST(OtlpExporter, SendsAtOnceWhenHalfOfTheQueueIsUsed) {
+  for (const std::size_t queue : {std::size_t{3}, std::size_t{4}}) {
+    FakeCollector collector;
+    OtlpOptions options = quiet(collector.url());
+    options.queue = queue;
+    OtlpExporter exporter(options);
+    for (int i = 0; i < 2; ++i) { exporter.on_attempt_ended({.fence = i}); }
+    for (int tries = 0; tries < 1000 && exporter.counts().sent < 2; ++tries) { std::this_thread::sleep_for(10ms); }
+    EXPECT_EQ(exporter.counts().sent, 2U) << queue;
+  }
+}
+
 TEST(OtlpExporter, DropsWhatTheCollectorRefuses) {
   FakeCollector collector(400);
   OtlpExporter exporter(quiet(collector.url()));
