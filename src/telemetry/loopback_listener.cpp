@@ -24,6 +24,8 @@ namespace hapax::telemetry {
 
 namespace {
 
+constexpr int out_of_descriptors_pause_ms = 100;
+
 struct Place {
   sockaddr_storage address{};
   socklen_t bytes = 0;
@@ -163,7 +165,13 @@ LoopbackListener::~LoopbackListener() {
 
 void LoopbackListener::accept_one() {
   const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket < 0) { return; }
+  if (socket < 0) {
+    // Without a free descriptor the connection stays in the backlog, and the next poll() returns at once.
+    const bool is_out_of_descriptors = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    pollfd stop{.fd = stop_, .events = POLLIN, .revents = 0};
+    if (is_out_of_descriptors) { (void)::poll(&stop, 1, out_of_descriptors_pause_ms); }
+    return;
+  }
   connections_.push_back({.socket = socket, .in = {}, .out = {}, .until = Clock::now() + listener_patience});
 }
 
