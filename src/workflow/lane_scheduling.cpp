@@ -137,17 +137,20 @@ bool Lanes::wait_for_work(const LanePtr& lane, std::unique_lock<std::mutex>& loc
 }
 
 void Lanes::look(Time now) {
-  const std::lock_guard lock(mutex_);
+  std::vector<std::string> troubles;  // told outside of the lock: the listener is the program's
+  std::unique_lock lock(mutex_);
   if (!fresh_.empty() && !is_soon_looked_after(fresh_.front()->claim().task, now)) { wake_idle(); }
   if (held_up_lane(now)) { wake_idle(); }
   for (const LanePtr& lane : lanes_) {
     const std::int64_t since = lane->busy_since_us.load();
     if (since == 0 || now - Time(Duration(since)) < never_yields || lane->reported.exchange(true)) { continue; }
     const std::lock_guard name_lock(lane->name_mutex);
-    trouble("workflow '" + lane->name + "' has not come to a context call for " +
-            format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
-            "; others on its thread wait. Long work belongs into ctx.step");
+    troubles.push_back("workflow '" + lane->name + "' has not come to a context call for " +
+                       format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - Time(Duration(since)))) +
+                       "; others on its thread wait. Long work belongs into ctx.step");
   }
+  lock.unlock();
+  for (const std::string& each : troubles) { trouble(each); }
 }
 
 }  // namespace hapax::workflow
