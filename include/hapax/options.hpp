@@ -39,7 +39,7 @@ struct OpenOptions {
   std::size_t payload_limit = 0;
   // Called with what an operator may want to know: the store is unavailable, a session was lost, a handler does not
   // return, schedules wait. The field `component` says whose line it is (worker, sweep, schedules), the field `worker`
-  // which worker's, if it has a name. Runs on the library's threads until the app, its handles and its workers are
+  // which worker's, if it has a name. Runs on the library's threads until the app, its copies and its workers are
   // gone; must not throw. Not set: the lines go to the observer alone, and nowhere without one. The library never
   // writes to the terminal.
   LogFunction on_log{};

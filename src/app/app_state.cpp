@@ -25,12 +25,20 @@ thread_local const AppState* lending = nullptr;
 std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string namespace_name,
                                          std::string actor) {
   auto engine = std::make_shared<engine::Engine>(std::move(store));
-  return {new AppState(std::move(engine), std::move(namespace_name), std::move(actor)), [](AppState* state) {
-            if (engine::on_engine_thread()) {
-              std::thread([state] { delete state; }).detach();
-            } else {
-              delete state;
-            }
+  std::shared_ptr<AppState> state(new AppState(std::move(engine), std::move(namespace_name), std::move(actor)),
+                                  [](AppState* last) {
+                                    if (engine::on_engine_thread()) {
+                                      std::thread([last] { delete last; }).detach();
+                                    } else {
+                                      delete last;
+                                    }
+                                  });
+  // The references of the program: App, its copies and its workers. The log ends with them, although running handlers
+  // and handles refer to the state by shared_from_this().
+  AppState* const pointer = state.get();
+  return {pointer, [state = std::move(state)](AppState*) mutable {
+            state->engine().observations().stop_log();
+            state.reset();
           }};
 }
 

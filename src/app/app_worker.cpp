@@ -92,8 +92,10 @@ Worker App::work(const WorkerOptions& options) {
                                                      .on_trouble = log});
   }
   auto state = std::make_unique<detail::WorkerState>();
-  state->worker = std::make_shared<engine::Worker>(state_->shared_engine(), std::move(engine_options),
-                                                   [app = state_](engine::Run& run) { return app->execute(run); });
+  state->app = state_;
+  state->worker = std::make_shared<engine::Worker>(
+      state_->shared_engine(), std::move(engine_options),
+      [app = state_->shared_from_this()](engine::Run& run) { return app->execute(run); });
   state_->add_worker(state->worker);
   if (options.schedules) { detail::start_ticker(state_->engine()); }
   state->worker->set_tasks(state_->tasks());  // a handler may have been added meanwhile

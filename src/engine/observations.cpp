@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 
 namespace hapax::engine {
 
@@ -44,6 +45,9 @@ Duration queued_for(const Run& run) { return std::max(run.started() - run.receiv
 
 bool has_begun(const Run& run) { return run.started() != Time{}; }
 
+// The engine whose log function runs on this thread.
+thread_local const Observations* logging = nullptr;
+
 }  // namespace
 
 template <class Tell>
@@ -58,10 +62,22 @@ void Observations::opened(const ObservedApp& app) const noexcept {
   with_observer([&](Observer& observer) { observer.on_open(app); });
 }
 
+void Observations::stop_log() noexcept {
+  log_stopped_ = true;
+  if (logging == this) { return; }  // the log function itself ends the app
+  const std::unique_lock lock(log_mutex_);
+}
+
 void Observations::log(LogLevel level, std::string_view message, const LogFields& fields) const noexcept {
-  try {
-    if (log_) { log_(level, message, fields); }
-  } catch (...) {  // NOLINT: as in with_observer()
+  if (log_) {
+    const Observations* const outer = std::exchange(logging, this);
+    try {
+      std::shared_lock lock(log_mutex_, std::defer_lock);
+      if (outer != this) { lock.lock(); }  // a log function that causes a line holds the lock already
+      if (!log_stopped_) { log_(level, message, fields); }
+    } catch (...) {  // NOLINT: as in with_observer()
+    }
+    logging = outer;
   }
   with_observer([&](Observer& observer) { observer.on_log(level, message, fields); });
 }

@@ -10,8 +10,10 @@
 #include "engine/step_thread.hpp"
 #include "store/store.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -22,9 +24,12 @@ namespace hapax::engine {
 
 class Observations {
  public:
-  // Both are set once, before the engine is used. An empty function logs nothing.
+  // observe() and log_to() are called once, before the engine is used. An empty function logs nothing.
   void observe(std::shared_ptr<Observer> observer) { observer_ = std::move(observer); }
   void log_to(LogFunction log) { log_ = std::move(log); }
+  // No later line goes to the log function, and no other thread is inside it when stop_log() returns. The engine may
+  // outlive the program's interest in its log: a workflow's abandoned stack keeps the engine alive.
+  void stop_log() noexcept;
 
   [[nodiscard]] bool any() const { return observer_ != nullptr; }
   void opened(const ObservedApp& app) const noexcept;
@@ -110,6 +115,8 @@ class Observations {
 
   std::shared_ptr<Observer> observer_;
   LogFunction log_;
+  mutable std::shared_mutex log_mutex_;  // shared by calls of log_
+  std::atomic<bool> log_stopped_{false};
 };
 
 }  // namespace hapax::engine

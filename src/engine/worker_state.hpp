@@ -1,4 +1,4 @@
-// WorkerState: the part that a hapax::Worker owns: the engine's worker.
+// WorkerState: the parts that a hapax::Worker owns: the engine's worker, and a reference of the program to the app.
 #pragma once
 
 #include "engine/worker.hpp"
@@ -7,8 +7,11 @@
 
 namespace hapax::detail {
 
+class AppState;
+
 class WorkerState {
  public:
+  std::shared_ptr<AppState> app;  // the app's log ends after the worker; null in a supervised process
   // Shared with the app, so that tasks registered later reach the worker.
   std::shared_ptr<engine::Worker> worker;
 };

@@ -57,9 +57,8 @@ class FakeCollector {
     std::vector<nlohmann::json> all;
     for (const auto& [head, body] : requests()) {
       if (!head.starts_with("POST /otel/v1/traces ")) { continue; }
-      for (const auto& span : nlohmann::json::parse(body)["resourceSpans"][0]["scopeSpans"][0]["spans"]) {
-        all.push_back(span);
-      }
+      const nlohmann::json document = nlohmann::json::parse(body);
+      for (const auto& span : document["resourceSpans"][0]["scopeSpans"][0]["spans"]) { all.push_back(span); }
     }
     return all;
   }

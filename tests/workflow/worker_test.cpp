@@ -110,7 +110,7 @@ TEST_P(AskedFromAfar, AWorkerThatHasTheFunctionAnswers) {
   EXPECT_EQ(refused("speed"), "NotFound! workf");
   EXPECT_EQ(refused("add", "\"x\""), "InvalidArgument");
   EXPECT_EQ(refused("add", "{"), "InvalidJson! qu");
-  EXPECT_EQ(refused("odd"), "QueryFailed! wh");
+  EXPECT_EQ(refused("odd"), "QueryFailed! th");
   EXPECT_EQ(refused("missing"), "QueryFailed! No");
   EXPECT_EQ(refused("wordy"), "QueryFailed! xx");
   EXPECT_EQ(refused("large"), "QueryFailed! th");

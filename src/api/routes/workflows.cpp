@@ -160,7 +160,7 @@ http::Response fork(Api& api, http::Call& call) {
   model::check_key(workflow_id, "workflow_id");
   const std::optional<std::int64_t> steps = body.find_integer("steps");
   if (!steps) { throw InvalidArgument("steps", "is missing; expected how many entries the new run has behind it"); }
-  if (*steps < INT32_MIN || *steps > INT32_MAX) {
+  if (*steps < 0 || *steps > INT32_MAX) {
     throw InvalidArgument("steps", std::to_string(*steps) + " is out of range; expected 0 or more");
   }
   const Uuid id = path_id(call);
