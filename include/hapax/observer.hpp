@@ -34,7 +34,7 @@ struct TraceContext {
   std::string tracestate{};
 };
 
-// What an execution is.
+// The names of an execution, and its trace context.
 struct ObservedTask {
   Uuid id{};
   std::string_view namespace_name{};
@@ -154,7 +154,7 @@ struct SweepEnd {
   int bad_rows = 0;       // left as they are: the sweep could neither read nor change them
 };
 
-// What an observer may ask the app.
+// The app as an observer sees it: its namespace, and a question that the observer may ask.
 struct ObservedApp {
   std::string_view namespace_name{};
   // The queues of the app's namespace. It reads the store, so it blocks; it throws StoreUnavailable, also after the app

@@ -9,7 +9,7 @@
 
 namespace hapax::detail {
 
-// Calls each of the observers in turn. One that throws does not keep an event from the others.
+// Calls each of the observers in turn. An observer that throws does not keep an event from the others.
 class ObserverRelay : public Observer {
  public:
   // Null ones are left out.

@@ -25,7 +25,7 @@ class RemoteSessions;
 
 class Api {
  public:
-  // What ends executions whose deadline has passed: the sweeper of this process, or, in a process without one, the API
+  // Overdue executions are ended by one of two: the sweeper of this process, or, in a process without one, the API
   // itself, before it shows such an execution or compares a request with it.
   enum class Deadlines : std::uint8_t { swept, looked_at };
   // Observes the engine, which nobody has used before. `metrics` outlives the engine's use; `observer` may be null.
