@@ -60,7 +60,7 @@ OtlpSender::OtlpSender(std::string_view url, const std::vector<std::pair<std::st
   rest.remove_prefix(tls ? 8 : 7);
   if (!is_plain_text(rest) || rest.find(' ') != rest.npos) { refuse_collector("has blanks or special characters"); }
   if (rest.find_first_of("@?#") != rest.npos) {
-    refuse_collector("has a user, a query or a fragment; a secret belongs into OtlpOptions::headers");
+    refuse_collector("has a user, a query or a fragment; credentials belong into OtlpOptions::headers");
   }
   const std::string_view authority = rest.substr(0, rest.find('/'));
   rest.remove_prefix(authority.size());
