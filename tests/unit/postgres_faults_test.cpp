@@ -194,12 +194,27 @@ void share_password(Psql& admin, const OwnServer& with) {
 
 // Makes each later commit wait for a replica of this name; an empty name: for none.
 void wait_for_replica(Psql& admin, const std::string& name) {
+  admin.run("CREATE TABLE IF NOT EXISTS probe (n int)");
   admin.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
   admin.run("SELECT pg_reload_conf()");
   const auto give_up = SteadyClock::now() + 30s;
-  // Backends see the setting only after the checkpointer has applied it.
   while (admin.run("SHOW synchronous_standby_names") != name && SteadyClock::now() < give_up) {
     std::this_thread::sleep_for(20ms);
+  }
+  // Commits wait only after the checkpointer, a process of its own, has applied the setting too.
+  bool waits = name.empty();
+  while (!waits && SteadyClock::now() < give_up) {
+    PQsendQuery(admin.native(), "INSERT INTO probe VALUES (1)");
+    for (int looks = 0; looks < 20 && PQconsumeInput(admin.native()) == 1 && PQisBusy(admin.native()) == 1; ++looks) {
+      std::this_thread::sleep_for(10ms);
+    }
+    waits = PQisBusy(admin.native()) == 1;
+    if (waits) {
+      const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(admin.native()), &PQfreeCancel);
+      char error[256];
+      EXPECT_EQ(PQcancel(cancel.get(), error, sizeof error), 1) << error;
+    }
+    while (PGresult* result = PQgetResult(admin.native())) { PQclear(result); }
   }
 }
 
