@@ -29,7 +29,7 @@ struct OtlpOptions {
   std::string url = "http://127.0.0.1:4318";
   std::string service_name = "hapax";                           // the resource attribute service.name
   std::vector<std::pair<std::string, std::string>> resource{};  // more resource attributes
-  // Headers of each request, such as {"Authorization", "Bearer …"}. They may be secrets: no message shows them.
+  // Headers of each request, such as {"Authorization", "Bearer …"}. Headers may be secrets: no message shows them.
   std::vector<std::pair<std::string, std::string>> headers{};
   std::string ca_file{};  // trusted authorities for https; empty: the system's
   bool traces = true;

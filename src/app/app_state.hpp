@@ -193,8 +193,9 @@ class AppState final : public workflow::Host, public std::enable_shared_from_thi
   std::shared_ptr<schedule::EventRouter> router_;  // guarded by router_mutex_; uses the engine
 };
 
-// Makes the state. Its last owner may be a callback on one of the engine's own threads; then another thread destroys
-// the state.
+// Makes the state. The pointer is the program's reference (an App, its copies, a Worker): the log ends with the last of
+// them. Handlers and handles refer to the state by shared_from_this(), which does not keep the log. The last reference
+// may be a callback's on one of the engine's own threads; then another thread destroys the state.
 [[nodiscard]] std::shared_ptr<AppState> make_app_state(std::unique_ptr<store::Store> store, std::string namespace_name,
                                                        std::string actor = {});
 

@@ -59,7 +59,7 @@ std::string resource_json(const OtlpOptions& options) {
 
 }  // namespace
 
-// What waits to be sent, and the thread that sends it. The thread shares the state: a request that hangs in the look-up
+// The spans, metrics and lines that wait to be sent, and the thread that sends them. The thread shares the state: a request that hangs in the look-up
 // of a name does not keep close() longer than it may take.
 class OtlpExporter::State : public std::enable_shared_from_this<State> {
  public:
